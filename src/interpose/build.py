@@ -32,15 +32,18 @@ if TYPE_CHECKING:
     from interpose.flow.status_lines import Verbose
     from interpose.governance.bypasses import Bypass
     from interpose.governance.governing_rules import BypassWord
+    from interpose.governance.session_keeper import Checked
     from interpose.ledger import Ledger, LedgerSettings
     from interpose.policy.load import RulePlace
     from interpose.policy.reload import OnRefused, PolicyReload, Rules
     from interpose.policy.startup_memory import Memory
+    from interpose.service.activity import Activity
     from interpose.service.answering import Answering
     from interpose.service.project_engines import ProjectEngines
     from interpose.service.service import RuledEngine, Service
     from interpose.store.protocols import Store
 
+    ServiceParts = tuple[Store, Ledger, Activity, Answering | None]
 
 _lock = threading.Lock()
 _global: Engine | None = None
@@ -85,15 +88,16 @@ def open_engines(
     store: Store | None = None,
     on_refused: OnRefused | None = None,
     bypass_of: BypassWord | None = None,
+    halts: Checked | None = None,
     **options: Any,
 ) -> ProjectEngines[RuledEngine]:
     """The engines behind the door: one for everywhere, and one for each project whose rules tighten it.
 
     `rules` takes the place of the rules that hold here; `memory` spares the checks of rules that it knows; in `store`
     is kept which projects' rules sessions are under; `on_refused` hears of rules that tried to loosen; `bypass_of`
-    knows the operator's word for commands. `options` are those of `Engine`.
+    knows the operator's word for commands; `halts` are those that a server remembers. `options` are those of `Engine`.
     """
-    from interpose.policy.rule_places import PROJECT, project_files
+    from interpose.policy.rule_places import PROJECT, governance_files, project_files
     from interpose.service.project_engines import ProjectEngines
     from interpose.service.session_rules import Files, SessionRules
 
@@ -103,7 +107,7 @@ def open_engines(
     def shared() -> GovernedSessions:
         from interpose.build_governance import GovernedSessions
 
-        return GovernedSessions(store, recorder, bypass_of)
+        return GovernedSessions(store, recorder, bypass_of, halts)
 
     def ruled(files: Files) -> RuledEngine:
         ruled = _ruled_engine(
@@ -122,26 +126,22 @@ def open_engines(
             registry.add(id=f"interpose:{point}", name=point, priority=1000, interceptor=_Unreadable(error))
         return _engine(config, registry, recorder, options)
 
-    everywhere = partial(_governance_files, config)
+    everywhere = partial(governance_files, config.governance.file)
     return ProjectEngines(ruled(()), ruled, refusing, project_files, SessionRules(store), everywhere)
 
 
 def open_rules(config: Config | None = None, cwd: str = "", rules: Rules | None = None) -> RuledEngine:
-    """The engine of a directory together with its rules, for those who explain them. Raises PolicyError."""
-    from interpose.policy.rule_places import project_files
+    """The engine of a directory with its rules and governance, for callers that explain them. Raises PolicyError."""
+    from interpose.policy.rule_places import PROJECT, governance_files, project_files
 
     config = _given(config)
-    files = project_files(cwd)
-    return _ruled_engine(config, None, files, follow=False, memory=None, rules=rules, options={})
+    files = (*governance_files(config.governance.file), *project_files(cwd))
+    ruled = _ruled_engine(config, None, files, follow=False, memory=None, rules=rules, options={})
+    if any(not file.endswith(PROJECT) for file in files):
+        from interpose.build_governance import GovernedSessions, govern
 
-
-def _governance_files(config: Config) -> tuple[str, ...]:
-    """The governance files that hold wherever an agent works, as far as they are there."""
-    from os.path import lexists
-
-    from interpose.policy.rule_places import ORGANISATION_GOVERNANCE
-
-    return tuple(file for file in (ORGANISATION_GOVERNANCE, config.governance.file) if lexists(file))
+        govern(config, files, ruled.engine, GovernedSessions(None, None))
+    return ruled
 
 
 def open_guards(config: Config | None = None, **options: Any) -> Engine:
@@ -167,7 +167,7 @@ def _hold(config: Config) -> None:
     from urllib.parse import urlsplit
 
     from interpose.config.places import places_of
-    from interpose.paths import hold
+    from interpose.paths import environment_places, hold
 
     places, package = places_of(), Path(__file__).parent
     # A checkout that is worked on is no installed program: who develops Interpose changes it.
@@ -186,6 +186,7 @@ def _hold(config: Config) -> None:
         readable=[config.policy.directory, str(places.config / "policy")],
         ports=(config.server.port, config.hooks.port),
         databases=[f"{stored.netloc.rpartition('@')[2]}{stored.path}"] if config.store.url else (),
+        environment=environment_places(),
     )  # fmt: skip
 
 
@@ -363,36 +364,47 @@ def open_service(
     ledger, store = _ledger_and_store(Path(config.ledger.directory), config.ledger, config.store.url)
     activity = Activity(ledger.recorder)
     try:
-        answering = _answering(config, store) if serving else None
-        desk: Callable[[], Desk] = partial(_desk, config, store, ledger, answering)
+        answering: Answering | None = None
+        desk: Callable[[], Desk] = partial(_desk, config, store, ledger, None)
         if serving:  # at once: what is wrong with it is said at the start
-            opened = desk()
-            desk = lambda: opened  # noqa: E731 - as short as a function gets
-        told = _loosening(ledger, store)
+            from interpose.service.answering import open_answering
 
-        def bypass_of(command: str, session: str) -> Bypass | None:  # the service is there when somebody asks
+            answering = open_answering(config.approvals, store)
+            opened = _desk(config, store, ledger, answering)
+            desk = lambda: opened  # noqa: E731 - as short as a function gets
+
+        def bypass_of(command: str, session: str) -> Bypass | None:  # the service is there when it is asked for
             return service.bypasses.bypass_of(command, session)
 
-        policies = open_engines(
-            config, activity, follow=follow, memory=memory, store=store, on_refused=told, bypass_of=bypass_of
-        )
+        policies = _compose(config, (store, ledger, activity, answering), bypass_of, follow=follow, memory=memory)
     except BaseException:
         ledger.close()
         raise
-    if config.remote_interceptors:
-        from interpose.interceptor_protocol.remote_steps import prepare_all
-
-        prepare_all(config.remote_interceptors)
     service = Service(
         config, store=store, ledger=ledger, desk=desk, policies=policies, activity=activity, answering=answering
     )
     return service
 
 
-def _loosening(ledger: Ledger, store: Store) -> OnRefused:
+def _compose(
+    config: Config, parts: ServiceParts, bypass_of: BypassWord, *, follow: bool, memory: Memory | None = None
+) -> ProjectEngines[RuledEngine]:
+    """The engines of a service. Raises PolicyError or PluginError.
+
+    INVARIANT: a start and a reload compose them here, so that neither forgets bypasses, halts or what was refused.
+    """
     from interpose.service.loosening import LooseningRecords
 
-    return LooseningRecords(ledger.recorder, store)
+    store, ledger, activity, answering = parts
+    engines = open_engines(
+        config, activity, follow=follow, memory=memory, store=store, bypass_of=bypass_of,
+        on_refused=LooseningRecords(ledger.recorder, store), halts=None if answering is None else answering.halts,
+    )  # fmt: skip
+    if config.remote_interceptors:
+        from interpose.interceptor_protocol.remote_steps import prepare_all
+
+        prepare_all(config.remote_interceptors)
+    return engines
 
 
 def record_undecided(config: Config, call: ToolCall, why: str) -> None:
@@ -407,12 +419,6 @@ def record_undecided(config: Config, call: ToolCall, why: str) -> None:
 
     with open_ledger(Path(config.ledger.directory), config.ledger, config.store.url) as ledger:
         drive(let_through_undecided(ledger.recorder, call, why))
-
-
-def _answering(config: Config, store: Store) -> Answering:
-    from interpose.service.answering import open_answering
-
-    return open_answering(config.approvals, store)
 
 
 def _desk(config: Config, store: Store, ledger: Ledger, answering: Answering | None) -> Desk:
@@ -441,11 +447,8 @@ def reconfigure(service: Service, config: Config) -> None:
     Calls under way end as they began. Where it listens and where it records stay as they are until it is started
     anew. Raises PolicyError or PluginError, and then nothing has changed.
     """
-    told = _loosening(service.ledger, service.store)
-    before, after = (
-        service.policies,
-        open_engines(config, service.activity, follow=True, store=service.store, on_refused=told),
-    )
+    before, parts = service.policies, (service.store, service.ledger, service.activity, service.answering)
+    after = _compose(config, parts, service.bypasses.bypass_of, follow=True)
     after.remember(before)
     service.config, service.policies = config, after
     service.desk = _desk(config, service.store, service.ledger, service.answering)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from interpose.governance.governing_rules import BypassWord
     from interpose.governance.rulebook import RulebookLevel
     from interpose.governance.rulebooks import BookPlace
-    from interpose.governance.session_keeper import SessionKeeper
+    from interpose.governance.session_keeper import Checked, SessionKeeper
     from interpose.registry import InterceptorRegistry
     from interpose.service.governance_notices import GovernanceNotices
     from interpose.store.protocols import Store
@@ -26,8 +26,14 @@ class GovernedSessions:
     """What all governed engines of a process share: where sessions and budgets are kept (in the store, or in memory
     where there is none), and who hears of what happens. Opened by the first who governs."""
 
-    def __init__(self, store: Store | None, recorder: Recorder | None, bypass_of: BypassWord | None = None) -> None:
-        self.recorder, self.bypass_of = recorder, bypass_of
+    def __init__(
+        self,
+        store: Store | None,
+        recorder: Recorder | None,
+        bypass_of: BypassWord | None = None,
+        halts: Checked | None = None,
+    ) -> None:
+        self.recorder, self.bypass_of, self._halts = recorder, bypass_of, halts
         self._store = store
         self._opened: tuple[SessionKeeper, BudgetCounters, GovernanceNotices] | None = None
 
@@ -42,7 +48,9 @@ class GovernedSessions:
             if store is None:
                 self._opened = SessionKeeper(MemorySessions()), MemoryCounters(), notices
             else:
-                self._opened = SessionKeeper(store), store, notices
+                # INVARIANT: a session that a server halted is halted for the engine, too, whatever its row says.
+                kept = SessionKeeper(store) if self._halts is None else SessionKeeper(store, checked=self._halts)
+                self._opened = kept, store, notices
         return self._opened
 
 

@@ -173,6 +173,8 @@ class Context(Struct, frozen=True, kw_only=True):
     """For whom the caller says that it acts. No rule goes by it: `principal` is what a credential proves."""
     unseen_input: str = ""
     """The tool that types into what already runs there, if nobody is asked about it."""
+    search_path: str = ""
+    """The PATH of the process that asks, where it is known: which program a bare name stands for."""
 
     @staticmethod
     def of_session_key(key: str, **fields: str) -> Context:
@@ -458,12 +460,10 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
     def reason(self) -> str:
         """Why, in words for the agent: empty when nothing was said."""
         match self.decision:
-            case Deny(reason=reason):
+            case Deny(reason=reason) | Transform(reason=reason):
                 return reason
             case Confirm(message=message):
                 return message
-            case Transform(reason=reason):
-                return reason
             case Allow():
                 return ""
 

@@ -12,6 +12,7 @@ from interpose.approvals.questions import Question
 from interpose.cli.json_output import encoded
 from interpose.cli.verdict_text import COLOURS, Ink, columns, cut, visible
 from interpose.formats.counted import plural
+from interpose.formats.plain_text import squeezed, without_blank_runs
 from interpose.service.question_views import ShownQuestion, diff_of, own_words
 
 MOST_LINES = 200
@@ -54,7 +55,7 @@ def _more(question: Question, ink: Ink, width: int) -> Iterator[str]:
     if words := own_words(question):
         yield f"  {ink('The agent says', '1')}  {_wrapped(cut(_one_line(words), LONGEST_WORDS), width - 18)}"
     if diff := diff_of(question):
-        shown = diff.splitlines()
+        shown = without_blank_runs(diff).splitlines()
         yield from ("", *(f"    {_wrapped(visible(line), width - 4)}" for line in shown[:MOST_LINES]))
     if isinstance(question, ShownQuestion) and question.asks_again is not None:
         again = question.asks_again
@@ -146,10 +147,16 @@ def _marked(command: str, parts: Sequence[str], ink: Ink, width: int) -> list[st
     found = [(at, at + len(part)) for part in parts if part and (at := command.find(part)) >= 0]
     lines: list[str] = []
     start = 0
-    for line in command.split("\n"):
-        rows = _rows(visible(line), width)
+    split = command.split("\n")
+    at = 0
+    for line, count in squeezed(split):
+        rows = _rows(ink(line, "2"), width) if count > 1 else _rows(visible(line), width)
         lines += rows
-        end = start + len(line)
+        end = start + sum(map(len, split[at : at + count])) + count - 1
+        at += count
+        if count > 1:
+            start = end + 1
+            continue
         here = [(max(a, start) - start, min(b, end) - start) for a, b in found if a < end and b > start]
         if here and len(rows) == 1:
             lines.append(ink(_marks(line, here), COLOURS["ask"]))

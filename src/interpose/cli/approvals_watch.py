@@ -1,4 +1,8 @@
-"""`interpose approvals watch`: each question as it comes, answered by one key. The default is no."""
+"""`interpose approvals watch`: each question as it comes. One key denies or defers it, and no single key approves.
+
+A key can be typed by mistake, or by another program. So an approval takes a key and then the beginning of the
+question's id. The default is to deny.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,8 @@ from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import ApprovalError, StoreError, text_of
 
 POLL_SECONDS = 0.3
+TYPED = 4
+"""How much of a question's id an approval takes."""
 
 Key = Literal["once", "session", "no", "later", "quit"]
 
@@ -121,8 +127,16 @@ class _Prompt:
         print(f"\a\n{question_text(question, self._ink, now=now(), width=width)}\n", flush=True)
         # What was typed before the question was to be seen is no answer to it.
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-        print(f"  [y] once{session}  [N] no  [l] later  [q] quit ", end="", flush=True)
-        while (key := _key()) is None or (key == "session" and not question.session):
+        menu = f"  [y] once{session}  [N] no  [l] later  [q] quit "
+        print(menu, end="", flush=True)
+        while True:
+            key = _key()
+            if key in ("once", "session") and (key == "once" or question.session):
+                if self._confirmed(question, key):
+                    break
+                print(menu, end="", flush=True)
+            elif key not in (None, "session"):
+                break
             if self.interrupted:
                 raise KeyboardInterrupt
             if (over := self._over(question)) is not None:
@@ -130,6 +144,30 @@ class _Prompt:
                 return None
         print(self._answer(question, key), flush=True)
         return key
+
+    def _confirmed(self, question: Question, key: Key) -> bool:
+        """Whether the beginning of the question's id is typed, and Enter. Anything else goes back."""
+        wanted, typed = question.id[:TYPED], ""
+        what = "for this session" if key == "session" else "once"
+        print(f"\n  to approve {what}, type {wanted} and Enter: ", end="", flush=True)
+        while True:
+            piece = _typed()
+            if self.interrupted:
+                raise KeyboardInterrupt
+            if piece is None:
+                if self._over(question) is not None:
+                    print(flush=True)
+                    return False
+                continue
+            for letter in piece or "\x04":
+                if letter in "\r\n":
+                    print(flush=True)
+                    return typed.lower() == wanted.lower()
+                if not letter.isalnum() or len(typed) == TYPED:
+                    print(flush=True)
+                    return False
+                typed += letter
+                print(letter, end="", flush=True)
 
     def _answer(self, question: Question, key: Key) -> str:
         try:
@@ -162,9 +200,12 @@ def _key() -> Key | None:
 
     So is all that arrives in one piece: a text that was pasted, or the letters that stand for a function key.
     """
+    pressed = _typed()
+    return None if pressed is None else _KEYS.get(pressed.lower()) if pressed else "quit"
+
+
+def _typed() -> str | None:
+    """What is typed, if something is soon; empty at the end of what can be typed."""
     terminal = sys.stdin.fileno()
     ready, _, _ = select.select([terminal], [], [], POLL_SECONDS)
-    if not ready:
-        return None
-    pressed = os.read(terminal, 1024)
-    return _KEYS.get(pressed.decode("latin-1").lower()) if pressed else "quit"
+    return os.read(terminal, 1024).decode("latin-1") if ready else None

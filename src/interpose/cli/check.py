@@ -107,7 +107,7 @@ class CallJudge:
         if home not in self._by_home:
             self._by_home[home] = self._open()
         canonical(ToolCall(tool, arguments))  # what is no call is wrong usage, or a bad row
-        context = Context(cwd=cwd, source="check")
+        context = Context(cwd=cwd, source="check", search_path=os.environ.get("PATH", ""))
         verdict = self._by_home[home].engine(context).decide(ToolCall(tool, arguments, "check", context))
         return _judged(verdict, reading_of(verdict.payload, home).effects)
 

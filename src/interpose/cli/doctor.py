@@ -18,7 +18,8 @@ from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
 from interpose.formats.counted import plural
 from interpose.install.believed_files import loose_files
-from interpose.install.doctor import Around, Examined, examine, installed_targets, since_when
+from interpose.install.doctor import Around, Examined, examine, installed_targets, since_when, started_elsewhere
+from interpose.install.own_environment import environment_checks
 from interpose.install.places import spoken_path, target_of
 from interpose.install.remedies import HostCheck, remedied
 from interpose.install.running_agents import running_agents
@@ -32,7 +33,8 @@ EXIT_OPEN = 1
 
 _EPILOG = """Each hook's own command line is run as the agent would run it: with an event that must be refused, with one
 that must be let through, and with its program gone. Hooks only decide: what the events ask for is never done. The
-answers are recorded under the session `interpose-doctor`.
+answers are recorded under the session `interpose-doctor`. The files that Interpose runs with are compared with the
+hashes that their installer recorded.
 
 exit codes: 0 everything holds, 1 something is open, 64 wrong usage, 70 internal error, 78 a configuration that can't
 be loaded"""
@@ -75,7 +77,9 @@ def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
     )
     found = [examine(target, record, loaded, now.seen.get(target.facts.name), where) for target, record in targets]
     around = _around(now, loaded, project)
-    around += loose_files(loaded.config)
+    around += [*loose_files(loaded.config), *environment_checks()]
+    for other in started_elsewhere(targets):
+        around += environment_checks(other)
     if loaded.config.server.loopback == "open":
         around.append(HostCheck("loopback", "note", "server.loopback is open: any user of this machine may ask as you"))
     if not found:

@@ -259,7 +259,9 @@ def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: f
         if known := memory.families(mark):
             commands.defer(known)
         with open_service(config, follow=False, memory=memory) as service:
-            send(msgspec.msgpack.encode(drive(answer(service, host, body, event=event))))
+            path = os.environ.get("PATH", "")
+            flow = answer(service, host, body, event=event, search_path=lambda: path)
+            send(msgspec.msgpack.encode(drive(flow)))
             if not known:
                 memory.keep_families(mark, commands.families())
             memory.save()

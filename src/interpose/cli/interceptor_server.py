@@ -97,7 +97,7 @@ def _served(config: Config, where: tuple[str, int] | None, args: argparse.Namesp
                 assert streams is not None  # noqa: S101 - taken above
                 await serve_stdio(methods, *streams)
             else:
-                await serve_http(methods, *where, config.server, _show)
+                await serve_http(service, methods, *where, _show)
 
         gc.collect()
         gc.freeze()  # what is loaded by now stays: looking for garbage in it would make calls wait

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
+from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, operator_hand_over
 from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
 from interpose.config.places import ORGANISATION
@@ -21,6 +21,8 @@ HELP = "set up who answers: a passphrase, or a second system user"
 _EPILOG = """--passphrase asks for a passphrase and keeps its hash. --user NAME (as root) lets NAME alone answer for
 --for USER, over a socket that only NAME and the server reach. Each prints the lines for the configuration; with --write
 those for --user are written where no user can change them.
+
+handover HOST lets that agent ask ordinary questions at its own prompt where `hooks.ask: host` is set.
 
 exit codes: 0 done, 64 wrong usage, 70 it can't be done, 78 a configuration that can't be loaded"""
 
@@ -41,10 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     init.add_argument("--create", action="store_true", help="create the user NAME if there is none")
     init.add_argument("--write", action="store_true", help=f"with --user: write {ORGANISATION}, if it is not there yet")
     init.add_argument("--config", metavar="FILE", help="read this file instead of the user's interpose.yaml")
+    operator_hand_over.add_arguments(acts.add_parser("handover", help=operator_hand_over.ABOUT))
 
 
 def run(args: argparse.Namespace) -> int:
     """Run `interpose operator`."""
+    if args.act == "handover":
+        return operator_hand_over.run(args)
     try:
         return _passphrase(args) if args.passphrase else _user(args)
     except ConfigError as error:

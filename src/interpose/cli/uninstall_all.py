@@ -12,6 +12,7 @@ from interpose.cli.json_output import print_json
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import Loaded, load, usual
+from interpose.environment.facts import installer_at
 from interpose.errors import ConfigError
 from interpose.install.own_places import OwnEntry
 from interpose.install.places import spoken_path
@@ -140,9 +141,10 @@ def _afterwards(asked: set[str], remaining: list[Remaining], *, purged: bool) ->
 
 def _program() -> str:
     """How the program itself is removed, by how it was installed."""
-    place = f"{sys.prefix}/"
-    if "/pipx/venvs/" in place:
-        return "pipx uninstall interpose"
-    if "/uv/tools/" in place:
-        return "uv tool uninstall interpose"
-    return f"{spoken_path(sys.executable)} -m pip uninstall interpose"
+    match installer_at(sys.prefix):
+        case "pipx":
+            return "pipx uninstall interpose"
+        case "uv":
+            return "uv tool uninstall interpose"
+        case "pip":
+            return f"{spoken_path(sys.executable)} -m pip uninstall interpose"

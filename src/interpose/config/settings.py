@@ -230,6 +230,14 @@ class HookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         ),
     ] = EMPTY
     fail_open: Annotated[bool, Meta(description="let calls run that could not be decided; recorded")] = False
+    ask: Annotated[
+        Literal["queue", "host"],
+        Meta(
+            description="in modes in which something else than a person may answer an agent's prompt (`auto` of "
+            "Claude Code): `queue`: questions wait in our queue; `host`: ordinary ones go to that prompt, once a "
+            "person has run `interpose operator handover HOST`"
+        ),
+    ] = "queue"
 
     def __post_init__(self) -> None:
         force_setattr(self, "wait", FrozenDict(self.wait))

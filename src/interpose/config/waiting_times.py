@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from interpose.config.settings import Config
 
 
-def hook_wait(host: str, config: Config) -> float:
-    """Seconds that a hook of this host waits for a person, besides the time for its decision."""
-    return fitted_wait(host, config.hooks.wait, config.hooks.deadline, config.approvals.timeout)
+def hook_wait(host: str, config: Config, *, alone: bool = False) -> float:
+    """Seconds that a hook of this host waits for a person, besides the time for its decision.
+
+    `alone`: only the person at this machine can answer.
+    """
+    return fitted_wait(host, config.hooks.wait, config.hooks.deadline, config.approvals.timeout, alone=alone)
 
 
 def usual_wait(host: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
+from time import monotonic
 from typing import Any, TypeVar, cast
 
 from interpose.driving.background_loop import BackgroundLoop
@@ -151,16 +152,26 @@ async def _awaited(answer: Awaitable[object], timeout: float | None) -> object:
         if type(value) is Failure and isinstance(value.error, asyncio.CancelledError) and task and task.cancelling():
             raise value.error
         return value
-    inner = asyncio.ensure_future(_guarded(answer))
+    began = monotonic()
+    inner = asyncio.ensure_future(_ended(answer))
     try:
         done, _ = await asyncio.wait({inner}, timeout=timeout)
     except asyncio.CancelledError:
         inner.cancel()
         raise
     if done:
-        return inner.result()
+        value, ended = inner.result()
+        return (
+            value if ended - began <= timeout else Failure(timed_out(timeout))
+        )  # what blocks the loop stops its timer
     inner.cancel()  # not awaited: one that ignores its cancellation must not hold the answer
     return Failure(timed_out(timeout))
+
+
+async def _ended(answer: Awaitable[object]) -> tuple[object, float]:
+    """What an interceptor said, and when."""
+    value = await _guarded(answer)
+    return value, monotonic()
 
 
 async def _kept(record: PendingRecord) -> object:

@@ -3,13 +3,14 @@
 A sync interceptor with a deadline runs in a worker and is abandoned when time is up: Python can't stop a thread.
 Threads that are still stuck are counted per interceptor; past `MAX_STUCK` it is not started again until one of them
 ends, so that a hanging interceptor costs some threads and not the process. Native code that holds the interpreter
-lock can't be interrupted at all.
+lock can't be interrupted at all, but an answer that comes after the deadline does not count.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from interpose.driving.steps import Failure, Work
@@ -79,7 +80,12 @@ class _Worker:
         return None
 
     def _run(self) -> None:
-        self.answer = called_to_the_end(self._step.function, self._step.args)
+        began = monotonic()
+        answer = called_to_the_end(self._step.function, self._step.args)
+        # INVARIANT: the deadline decides, not who is woken first. Native code that holds the interpreter lock keeps the
+        # one who waits asleep, too, and its answer would count however late it came.
+        overdue = monotonic() - began > self._step.entry.timeout
+        self.answer = Failure(timed_out(self._step.entry.timeout)) if overdue else answer
         with self._lock:
             self._done = True
             late = self._abandoned

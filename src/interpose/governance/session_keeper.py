@@ -19,13 +19,17 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from interpose.errors import DamagedStoreError, StoreError
+from interpose.errors import DamagedStoreError, StoreError, text_of
 from interpose.governance.session_bounds import bounded
 from interpose.governance.session_keys import kept_key
 from interpose.governance.sessions import GovernedSession
+from interpose.late_loggers import late_logger
 from interpose.store.protocols import SessionState
 
+log = late_logger("interpose.governance")
+
 PREFIX = "gov:"
+_MOST_REPORTED = 1000
 _ATTEMPTS = 200
 """Each time that a change is beaten, another was saved: with so many in a row, somebody changes without end."""
 _LONGEST_PAUSE = 0.02
@@ -70,6 +74,8 @@ class SessionKeeper:
         checked: Checked = lambda _key, session: session,
     ) -> None:
         self._rows, self._clock, self._attempts, self._checked = rows, clock, attempts, checked
+        self._reported: set[str] = set()
+        self._reporting = threading.Lock()
         self._turns = tuple(threading.Lock() for _ in range(_TURNS))
 
     def read(self, key: str) -> GovernedSession | None:
@@ -96,10 +102,27 @@ class SessionKeeper:
         raise StoreError(f"others changed the session {key!r} {self._attempts} times while it was to be changed here")
 
     def recent(self, since_ns: int = 0, limit: int = 100) -> list[GovernedSession]:
-        """Sessions that changed since then, the last changed first. Raises StoreError."""
-        states = self._rows.sessions(since_ns=since_ns, limit=limit, prefix=PREFIX)
-        found = ((state.session.removeprefix(PREFIX), _decoded(state)) for state in states)
-        return [self._checked(key, session) or session for key, session in found]
+        """Sessions that changed since then, the last changed first. Raises StoreError.
+
+        A row that can't be read is left out and reported: it must not hide all others. That session itself is an error.
+        """
+        found: list[GovernedSession] = []
+        for state in self._rows.sessions(since_ns=since_ns, limit=limit, prefix=PREFIX):
+            key = state.session.removeprefix(PREFIX)
+            try:
+                session = _decoded(state)
+            except DamagedStoreError as error:
+                self._report(key, text_of(error))
+                continue
+            found.append(self._checked(key, session) or session)
+        return found
+
+    def _report(self, key: str, problem: str) -> None:
+        with self._reporting:
+            if key in self._reported or len(self._reported) >= _MOST_REPORTED:
+                return
+            self._reported.add(key)
+        log.error("alarm: %s", problem)
 
     @contextmanager
     def _turn(self, name: str) -> Iterator[None]:

@@ -10,6 +10,7 @@ __all__ = [
     "gateway_plan",
     "last_heard",
     "mcp_files",
+    "own_environment",
     "own_places",
     "places",
     "plan",

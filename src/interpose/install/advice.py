@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from interpose.install.own_environment import proposal, unprotected
 from interpose.install.places import file_for
 from interpose.install.plan import Plan
 from interpose.install.records import Installed
@@ -32,6 +33,8 @@ def advice(plan: Plan, records: list[Installed], directory: Path) -> Iterator[st
         )
     if target.scope == "managed":
         yield from _managed(plan, records)
+    elif loose := unprotected():
+        yield f"{loose}. An environment of its own is protected as a whole: {proposal(facts.name)}."
     yield from _double(plan, records)
     for reason in setup.opens_on:
         yield f"What {facts.title} lets through unasked: {reason}."

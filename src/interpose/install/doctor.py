@@ -24,18 +24,21 @@ from interpose.install.careful_files import found_at
 from interpose.install.hooks_file import HooksFile
 from interpose.install.jsonc import JsoncError
 from interpose.install.last_heard import LastHeard
-from interpose.install.places import InstallTarget, Scope, file_for, target_of
+from interpose.install.places import InstallTarget, Scope, file_for, spoken_path, target_of
 from interpose.install.plan import hooks_text, is_ours, plan_install
 from interpose.install.records import Installed, Records, recorded_target
 from interpose.install.remedies import HostCheck, remedied
 from interpose.install.running_agents import RunningAgent
+from interpose.install.started_installations import other_installations
 from interpose.install.unguarded import Unguarded, ago, switched_off, unasked_work
 from interpose.install.unheard_sessions import UnheardSession
-from interpose.surfaces.hook_clients.client_files import seconds_of
+from interpose.surfaces.hook_clients.client_files import seconds_of, wait_of
 from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.surfaces.hosts.hook_places import LINE_PROGRAM
 
 if TYPE_CHECKING:
     from interpose.config.load import Loaded
+    from interpose.environment.facts import Environment
     from interpose.surfaces.hosts.events import Host
 
 _SETTINGS = re.compile(r"^const INTERPOSE = (\{.*\});$", re.MULTILINE)
@@ -95,8 +98,9 @@ def examine(
     """All checks of one place. Raises nothing: what can't be looked at is a finding."""
     host = HOSTS[target.facts.name]
     around = around or Around(directory=target.root)
-    checks = [*_written(target, record, loaded), *_answers(host, target, loaded)]
-    checks += [*_safe_files(target, record), *_version(host), *_trust(target)]
+    others = started_elsewhere([(target, record)])
+    checks = [*_written(target, record, loaded, others), *_answers(host, target, record, loaded)]
+    checks += [*_safe_files(target, record), *_version(host), *_trust(target), *_shown(host, target, loaded)]
     name = target.facts.name
     since = since_when([(target, record)]).get(name, 0)
     checks += _named(switched_off(name, around.directory, managed=name in around.managed))
@@ -163,7 +167,16 @@ def _plugin_commands(place: Path) -> list[list[str]]:
     return [command] if command else []
 
 
-def _written(target: InstallTarget, record: Installed | None, loaded: Loaded) -> Iterator[HostCheck]:
+def started_elsewhere(targets: Iterable[tuple[InstallTarget, Installed | None]]) -> list[Environment]:
+    """The environments, but for this one, that installed hooks start."""
+    return other_installations(
+        words for target, _ in targets for words in _commands(HOSTS[target.facts.name], target)
+    )  # fmt: skip
+
+
+def _written(
+    target: InstallTarget, record: Installed | None, loaded: Loaded, others: list[Environment]
+) -> Iterator[HostCheck]:
     fail_open = record is not None and record.fail_open
     try:
         plan = plan_install(target, loaded, fail_open=fail_open)
@@ -171,7 +184,13 @@ def _written(target: InstallTarget, record: Installed | None, loaded: Loaded) ->
         yield HostCheck("installed", "open", str(error), todo=f"put that right, then run `{_install(target)}`")
         return
     stale = [str(change.path) for change in plan.changed]
-    if stale:
+    if stale and others:
+        places = ", ".join(spoken_path(each.root) for each in others)
+        todo = f"run `doctor` from there, or `{_install(target)}` to start this installation instead"
+        yield HostCheck(
+            "installed", "open", f"the hooks start another installation, {places}", file=stale[0], todo=todo
+        )
+    elif stale:
         yield HostCheck("installed", "open", f"{', '.join(stale)}: not as it should be", file=stale[0])
     else:
         yield HostCheck("installed", "ok", "every event of this agent, as it should be")
@@ -185,12 +204,40 @@ def _written(target: InstallTarget, record: Installed | None, loaded: Loaded) ->
         )  # fmt: skip
 
 
-def _answers(host: Host, target: InstallTarget, loaded: Loaded) -> Iterator[HostCheck]:
+def _shown(host: Host, target: InstallTarget, loaded: Loaded) -> Iterator[HostCheck]:
+    """Where a question is shown while a hook waits: not beside a status line of the user's own."""
+    setup = host.facts.setup
+    if not setup.line or target.scope != "user" or not wait_of(host, loaded.config):
+        return
+    try:
+        file = HooksFile(hooks_text(found_at(target.path, target.root)), setup)
+    except (SetupError, JsoncError, OSError):
+        return
+    if file.has_others_line(is_ours(host.facts.name)):
+        program = loaded.places.state / "hooks" / f"{host.facts.name}{LINE_PROGRAM}"
+        told = f"{target.path} has a `{setup.line}` of its own, so a question is not shown there while its hook waits"
+        yield HostCheck("status line", "note", f"{told}; to see it, let yours run {program} with the same input")
+
+
+def _as_written(target: InstallTarget, record: Installed | None, loaded: Loaded) -> bool:
+    """Whether everything is there to the byte as `install` writes it."""
+    try:
+        return not plan_install(target, loaded, fail_open=record is not None and record.fail_open).changed
+    except SetupError:
+        return False
+
+
+def _answers(host: Host, target: InstallTarget, record: Installed | None, loaded: Loaded) -> Iterator[HostCheck]:
+    """INVARIANT: a person's doctor runs only what `install` writes. A repository may bring a file with another command
+    that looks like ours, and what runs in a person's terminal may answer for that person."""
     seconds = seconds_of(host, loaded.config) + _GRACE
     commands = _commands(host, target)
     if not commands:
         yield HostCheck("asks", "open", "there is no hook of ours that would be asked about a call")
         return
+    if not _as_written(target, record, loaded):
+        yield HostCheck("asks", "open", "the hook was not tried: it is not the one that `interpose install` writes")
+        commands = []
     for words in commands:
         yield _expected("refuses", sent(host, words, REFUSED, seconds), "refused")
         yield _expected("allows", sent(host, words, ALLOWED, seconds), "allowed")

@@ -79,9 +79,16 @@ class HooksFile:
                     if isinstance(data, dict) and isinstance(data.get("command"), str):
                         yield event.name, data["command"], data
 
+    def has_others_line(self, ours: IsOurs) -> bool:
+        """Whether somebody else's program has the place of the one that shows questions."""
+        return self._line is not None and not _is_our_hook(self._line.value, ours)
+
     def has(self, wanted: dict[str, Any], ours: IsOurs) -> bool:
         """Whether exactly these hooks are there, and no others of ours."""
         if self._hooks is None or self._missing_top(wanted):
+            return False
+        line = None if self.has_others_line(ours) else self._line
+        if line is not None and line.value.data != wanted.get(self._setup.line):
             return False
         events = self._wanted_events(wanted)
         for event in self._events():
@@ -128,16 +135,16 @@ class HooksFile:
             if self._take_out(event.value, (*place, event.name), ours, made, edits):
                 gone.append(event)
         if not place:
-            gone += self._top_of_ours(made)
+            gone += self._top_of_ours(made, ours)
             edits += self._emptied(self._root, (), gone, made)
         elif made.made(place) and gone and is_blank(self._text, self._hooks, gone):
             holder = self._root.member(self._setup.key)
-            top = [*self._top_of_ours(made), *([holder] if holder else [])]
+            top = [*self._top_of_ours(made, ours), *([holder] if holder else [])]
             edits = self._emptied(self._root, (), top, made)
         else:
             edits += self._emptied(self._hooks, place, gone, made)
-            if not made.made(place):
-                edits += self._emptied(self._root, (), self._top_of_ours(made), made)
+            top = self._our_line(ours) if made.made(place) else self._top_of_ours(made, ours)
+            edits += self._emptied(self._root, (), top, made)
         text = edited(self._text, edits)
         return made.blank if made.blank is not None and is_empty(text) else text
 
@@ -168,12 +175,21 @@ class HooksFile:
             return [Edit(container.start + 1, container.end - 1, inside)]
         return removed(self._text, container, gone)
 
-    def _top_of_ours(self, made: Made) -> list[Member]:
-        key, top = self._setup.key, self._setup.top
+    def _top_of_ours(self, made: Made, ours: IsOurs) -> list[Member]:
+        key, top, line = self._setup.key, self._setup.top, self._setup.line
         names = {name for name in top if made.made((name,))}
         if key:  # another host that shares the file may have needed something else there
             names |= {path[0] for path in made.keys if len(path) == 1 and path[0] != key}
-        return [member for member in self._root.members if member.name in names]
+        members = [member for member in self._root.members if member.name in names - {line}]
+        return [*members, *self._our_line(ours)]
+
+    def _our_line(self, ours: IsOurs) -> list[Member]:
+        """INVARIANT: what a user put in the place of our line, be it after us, stays."""
+        return [] if self._line is None or self.has_others_line(ours) else [self._line]
+
+    @property
+    def _line(self) -> Member | None:
+        return self._root.member(self._setup.line) if self._setup.line else None
 
     def _append(
         self,
@@ -190,7 +206,8 @@ class HooksFile:
         edits += appended(self._text, container, members, style)
 
     def _missing_top(self, wanted: dict[str, Any]) -> list[tuple[str, Any]]:
-        return [(name, wanted[name]) for name in self._setup.top if self._top(name, wanted[name])]
+        names = (*self._setup.top, *((self._setup.line,) if self._setup.line in wanted else ()))
+        return [(name, wanted[name]) for name in names if self._top(name, wanted[name])]
 
     def _top(self, name: str, value: Any) -> bool:
         """Whether this has to be added at the top."""

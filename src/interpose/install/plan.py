@@ -33,7 +33,7 @@ from interpose.surfaces.hook_clients.client_files import (
 )
 from interpose.surfaces.hook_clients.plugins import MADE_BY, Reach, plugin_files
 from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.hook_places import hooks_of
+from interpose.surfaces.hosts.hook_places import LINE_PROGRAM, hooks_of
 
 if TYPE_CHECKING:
     from interpose.config.load import Loaded
@@ -76,7 +76,7 @@ def is_ours(host: str) -> Callable[[str], bool]:
         except ValueError:
             return False
         program = next(iter(words), "")
-        if program.endswith(f"/interpose/hooks/{host}"):
+        if program.endswith((f"/interpose/hooks/{host}", f"/interpose/hooks/{host}{LINE_PROGRAM}")):
             return True
         starts = [at for at, word in enumerate(words) if word == "interpose" or word.endswith("/interpose")]
         return any(words[at + 1 : at + 3] == ["hook", host] for at in starts)
@@ -180,7 +180,6 @@ def _with_hooks(
     managed, config = target.scope == "managed", loaded.config
     wait = managed_wait(host) if managed else wait_of(host, config)
     seconds = managed_seconds(host) if managed else seconds_of(host, config)
-    wanted = hooks_of(wanted_setup, client.command, seconds, wait)
     ours = is_ours(target.facts.name)
     found = _found(target)
     was = Records(loaded.places).get(target.facts.name, found.path)
@@ -189,6 +188,9 @@ def _with_hooks(
         _refuse_unread(target, text)
         _refuse_another_top(target, found, text)
         now = HooksFile(text, setup)
+        # A project's line would take the place of its users' own ones.
+        line = client.line if target.scope == "user" and wait and not now.has_others_line(ours) else ""
+        wanted = hooks_of(wanted_setup, client.command, seconds, wait, line)
         if now.has(wanted, ours):
             kept = was or _new_record(target, found.path, fail_open=fail_open, made=EVERYTHING)
             return (_change(found, text),), replace(kept, fail_open=fail_open)

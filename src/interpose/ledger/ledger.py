@@ -38,12 +38,15 @@ if TYPE_CHECKING:
 CLOSING = 10.0
 _ATTEMPTS, _PAUSE = 50, 0.1
 _PARTING = 2.0
+_LOW_SPACE = 1 << 30
+"""Bytes, or a twentieth of a smaller disk: less than that is said."""
 
 
 class LedgerStatus(Struct, frozen=True, kw_only=True):
     """How a ledger fares. `late` are entries that wait for the storage to come back, `lost` those that nobody kept.
 
-    The problems are empty while all is well: of the journal or the store, of the log file, of retention, of anchors.
+    The problems are empty while all is well: of the journal or the store, of the log file, of retention, of anchors,
+    of the space on the disk.
     """
 
     recorded: int
@@ -54,6 +57,7 @@ class LedgerStatus(Struct, frozen=True, kw_only=True):
     log_problem: str
     retention_problem: str
     anchor_problem: str = ""
+    space_problem: str = ""
 
 
 class Ledger:
@@ -167,8 +171,23 @@ class Ledger:
             recorded=writer.recorded, late=writer.late, lost=writer.lost, problem=writer.problem,
             log_lost=0 if log is None else log.lost, log_problem="" if log is None else log.problem,
             retention_problem="" if self._retention is None else self._retention.problem,
+            space_problem=self._space_problem(),
             anchor_problem="" if self._anchoring is None else self._anchoring.problem,
         )  # fmt: skip
+
+    def _space_problem(self) -> str:
+        """That the disk is nearly full; empty if it is not. It is said in time: when it is full, calls are refused."""
+        try:
+            disk = os.statvfs(self.directory)
+        except OSError:
+            return ""
+        free = disk.f_bavail * disk.f_frsize
+        if not disk.f_blocks or free >= min(_LOW_SPACE, disk.f_blocks * disk.f_frsize // 20):
+            return ""
+        remedy = "free some" if self.settings.retains else "set ledger.max_bytes or ledger.max_age_days, or free some"
+        return (
+            f"{free >> 20} MB are left on the disk of {self.directory}, and calls are denied when it is full: {remedy}"
+        )
 
     def open_call(self, context: Context, call: ToolCall) -> str:
         """The id of the newest call like this one that was let through and has no outcome; empty if there is none.

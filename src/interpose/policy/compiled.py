@@ -26,6 +26,7 @@ from interpose.tools import TOOL_GROUPS
 from interpose.types import EMPTY, FrozenDict, HookPoint
 
 _MAX_SELECTIONS = 512
+_CandidateKey = tuple[HookPoint, str, str, frozenset[str], frozenset[str]]
 
 
 class CompiledRule(Struct, frozen=True):
@@ -52,32 +53,34 @@ class Policy:
         self.judge = judge
         """Shared settings of the judge."""
         self.revision = _revision(rules, refused, judge)
-        self._selections: dict[tuple[HookPoint, str], tuple[CompiledRule, ...]] = {}
-        self._candidates: dict[tuple[HookPoint, str, frozenset[str], frozenset[str]], tuple[CompiledRule, ...]] = {}
+        self._selections: dict[tuple[HookPoint, str, str], tuple[CompiledRule, ...]] = {}
+        self._candidates: dict[_CandidateKey, tuple[CompiledRule, ...]] = {}
 
-    def select(self, point: HookPoint, tool: str) -> tuple[CompiledRule, ...]:
-        """The rules that apply to a tool at a hook point: enabled ones, in order."""
-        key = (point, tool)
+    def select(self, point: HookPoint, tool: str, known_tool: str = "") -> tuple[CompiledRule, ...]:
+        """The rules that apply to a tool at a hook point: enabled ones, in order. `known_tool`: see `applies`."""
+        key = (point, tool, known_tool)
         found = self._selections.get(key)
         if found is None:
             if len(self._selections) >= _MAX_SELECTIONS:
                 self._selections.clear()  # agents choose names: the memory must not grow with them
             found = self._selections[key] = tuple(
-                compiled for compiled in self.rules if compiled.rule.enabled and applies(compiled.rule, point, tool)
+                compiled
+                for compiled in self.rules
+                if compiled.rule.enabled and applies(compiled.rule, point, tool, known_tool)
             )
         return found
 
     def candidates(
-        self, point: HookPoint, tool: str, kinds: frozenset[str], rules: frozenset[str]
+        self, point: HookPoint, tool: str, kinds: frozenset[str], rules: frozenset[str], known_tool: str = ""
     ) -> tuple[CompiledRule, ...]:
         """Those of `select` that may fire on a call whose effects are of these kinds and have these rules."""
-        key = (point, tool, kinds, rules)
+        key = (point, tool, known_tool, kinds, rules)
         found = self._candidates.get(key)
         if found is None:
             if len(self._candidates) >= _MAX_SELECTIONS:
                 self._candidates.clear()  # as above
             found = self._candidates[key] = tuple(
-                compiled for compiled in self.select(point, tool) if _may_fire(compiled, kinds, rules)
+                compiled for compiled in self.select(point, tool, known_tool) if _may_fire(compiled, kinds, rules)
             )
         return found
 
@@ -208,9 +211,18 @@ def _text(data: bytes) -> str:
         return data.decode("utf-8", "replace")
 
 
-def applies(rule: Rule, point: HookPoint, tool: str) -> bool:
-    """Whether a rule is about a tool at a hook point."""
-    return point in rule.on.points and (not rule.on.tools or names_tool(rule.on.tools, tool))
+def applies(rule: Rule, point: HookPoint, tool: str, known_tool: str = "") -> bool:
+    """Whether a rule is about a tool at a hook point. `known_tool` is the known tool that the call is read as: `exec`
+    for `mcp__x__bash`.
+
+    INVARIANT: a rule that tightens also goes by that name, or a server's shell would escape every rule about `exec`.
+    A rule that answers questions goes by the tool's own name alone.
+    """
+    if point not in rule.on.points:
+        return False
+    if not rule.on.tools or names_tool(rule.on.tools, tool):
+        return True
+    return bool(known_tool) and rule.action != "allow" and names_tool(rule.on.tools, known_tool)
 
 
 def names_tool(listed: Sequence[str], tool: str) -> bool:

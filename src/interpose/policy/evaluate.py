@@ -114,16 +114,16 @@ def opinions(policy: Policy, point: HookPoint, payload: ToolCall | ToolOutcome) 
 
 def _candidates(policy: Policy, point: HookPoint, variables: Variables) -> tuple[CompiledRule, ...]:
     """The rules that may fire. Where that can't be told, all that apply: to fail is for each rule by itself."""
-    call = variables.call
+    call, known = variables.call, variables.known_tool
     try:
         effects = reading_of(call, variables.home).effects
         if len(effects) > _FEW:
-            return policy.select(point, call.name)  # rules have a limit of turns, and fail past it
+            return policy.select(point, call.name, known)  # rules have a limit of turns, and fail past it
         kinds = frozenset([effect.kind for effect in effects])
         rules = frozenset([effect.details.get("rule", "") for effect in effects])
-        return policy.candidates(point, call.name, kinds, rules)
+        return policy.candidates(point, call.name, kinds, rules, known)
     except Exception:  # noqa: BLE001 - arguments of an embedding program's own classes may raise anything
-        return policy.select(point, call.name)
+        return policy.select(point, call.name, known)
 
 
 def subject(payload: ToolCall | ToolOutcome) -> tuple[ToolCall, Variables]:
@@ -137,15 +137,15 @@ def rewritten(compiled: CompiledRule, variables: Variables) -> dict[str, Any]:
     """The arguments as a `transform` rule wants them. Raises EvaluationError."""
     arguments: dict[str, Any] = dict(variables.call.arguments)
     for path, expression in compiled.rewrites:
-        _put(arguments, _spelled(variables.call, path), plain(expression.value(variables)))
+        _put(arguments, _spelled(variables, path), plain(expression.value(variables)))
     return arguments
 
 
-def _spelled(call: ToolCall, path: tuple[str, ...]) -> tuple[str, ...]:
+def _spelled(variables: Variables, path: tuple[str, ...]) -> tuple[str, ...]:
     """The path in the agent's own words: its tool reads no others, and would run what it was given."""
-    if len(path) > 1 or path[0] not in ALWAYS.get(call.name, ()):
+    if len(path) > 1 or path[0] not in ALWAYS.get(variables.known_tool, ()):
         return path
-    given = spellings(call, path[0])
+    given = spellings(variables.call, path[0])
     if len(given) > 1:
         raise EvaluationError(f"{path[0]} is said by several arguments, and can't be rewritten: {', '.join(given)}")
     return given or path

@@ -31,7 +31,8 @@ def failure(compiled: CompiledRule, example: Example) -> str:
     """What an example says against its rule; empty if they agree."""
     rule = compiled.rule
     call = call_of(example)
-    heard = [variables_at(point, call, example) for point in rule.on.points if applies(rule, point, call.name)]
+    known = Variables(call).known_tool
+    heard = [variables_at(point, call, example) for point in rule.on.points if applies(rule, point, call.name, known)]
     try:
         fired = any(fires(compiled, variables) for variables in heard)
     except EvaluationError as error:

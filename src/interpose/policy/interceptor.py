@@ -71,7 +71,7 @@ class PolicyInterceptor:
     def never(self, call: ToolCall) -> str:
         """Why a tool is refused whatever its arguments are: by a rule that looks at nothing but who calls what."""
         _, variables = subject(call)
-        for compiled in self.policy.select(HookPoint.TOOL_BEFORE, call.name):
+        for compiled in self.policy.select(HookPoint.TOOL_BEFORE, call.name, variables.known_tool):
             rule, when = compiled.rule, compiled.when
             decides = rule.action == "deny" and rule.mode == "enforce" and not rule.prompt
             if not decides or rule.dialect != "interpose" or (when is not None and not when.variables <= _KNOWN_BEFORE):

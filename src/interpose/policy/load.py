@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from errno import ELOOP, ENOENT, ENOTDIR
 from pathlib import Path
+from stat import S_ISREG
 from typing import NoReturn
 
 from msgspec import Struct
@@ -122,13 +124,23 @@ def files_of(place: RulePlace) -> list[Path]:
         if place.level is Level.PROJECT or not path.is_dir():
             return [path]
         inside = (Path(at) / name for at, _, names in os.walk(path, onerror=_raise) for name in names)
-        found = sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
+        found = sorted(file for file in inside if file.suffix in SUFFIXES and _is_file(file))
         if place.standing is not None:
             for directory in dict.fromkeys((path, *(file.parent for file in found))):
                 require_ours(directory)
         return found
     except OSError as error:
         raise _unreadable(Path(error.filename or path), error) from None
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is a file. Raises OSError where that can't be said: `Path.is_file` of Python 3.14 returns False."""
+    try:
+        return S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        if error.errno in (ENOENT, ENOTDIR, ELOOP):  # a link to nothing
+            return False
+        raise
 
 
 def _raise(error: OSError) -> NoReturn:

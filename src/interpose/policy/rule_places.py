@@ -29,6 +29,12 @@ _LONGEST = 4096
 _HEAD = "# Written by `interpose policy enable` and `disable`. Rules of your own belong into files beside this one.\n"
 
 
+def governance_files(own: str) -> tuple[str, ...]:
+    """The governance files that hold wherever an agent works, as far as they are there: the organisation's, and the
+    user's `own`."""
+    return tuple(file for file in (ORGANISATION_GOVERNANCE, own) if os.path.lexists(file))
+
+
 def user_directory(environ: Mapping[str, str] = os.environ) -> Path:
     """Where a user's rules stand, as it is configured. Raises ConfigError."""
     return Path(load(environ=environ).config.policy.directory)

@@ -15,7 +15,17 @@ from interpose.paths import resolve
 from interpose.policy.result_texts import text_of_result
 from interpose.policy.url_hosts import host_of
 from interpose.reading import DEFAULT_CWD, home_directory, reading_of, start_of
-from interpose.tools import TOOL_GROUPS, command_of, content_of, mcp_name, paths_of, spellings, urls_of
+from interpose.tools import (
+    KNOWN_TOOL_NAMES,
+    TOOL_GROUPS,
+    command_of,
+    content_of,
+    mcp_name,
+    paths_of,
+    seen_as,
+    spellings,
+    urls_of,
+)
 from interpose.types import Effect, ToolCall, ToolOutcome
 
 _FLAGS = {
@@ -122,19 +132,28 @@ ALWAYS: Mapping[str, frozenset[str]] = {
 }
 """Arguments that rules may take for granted: agents spell them differently, here they have one name, and are text."""
 
+_KNOWN = frozenset(KNOWN_TOOL_NAMES)
 _NO_DETAILS: dict[str, Any] = {**dict.fromkeys(_FLAGS, False), **dict.fromkeys(_WORDS, "")}
 
 
 class Variables(dict[str, Any]):
     """The variables of one call at one hook point."""
 
-    __slots__ = ("_home", "call", "outcome")
+    __slots__ = ("_home", "_known_tool", "call", "outcome")
 
     def __init__(self, call: ToolCall, outcome: ToolOutcome | None = None, home: str = "") -> None:
         super().__init__()
         self.call = call
         self.outcome = outcome
         self._home = home
+        self._known_tool = ""
+
+    @property
+    def known_tool(self) -> str:
+        """The known tool that the call is read as, `exec` for a server's shell; its own name if there is none."""
+        if not self._known_tool:
+            self._known_tool = _known_tool(self.call)
+        return self._known_tool
 
     @property
     def home(self) -> str:
@@ -169,7 +188,7 @@ def _args(variables: Variables) -> dict[str, Any]:
     one by its name hides nothing beside it."""
     call = variables.call
     arguments = call.arguments
-    unlike = [name for name in ALWAYS.get(call.name, ()) if not _says(call, name)]
+    unlike = [name for name in ALWAYS.get(variables.known_tool, ()) if not _says(call, name)]
     if not unlike:
         return arguments
     texts = {name: _SAID[name](call) for name in unlike}
@@ -196,6 +215,18 @@ _SAID: Mapping[str, Callable[[ToolCall], tuple[str, ...]]] = {
 }
 
 
+def _known_tool(call: ToolCall) -> str:
+    """INVARIANT: a foreign tool counts as a known one only with the arguments that rules take for granted there: one
+    that opens a terminal and is given no command runs none."""
+    if call.name in _KNOWN:
+        return call.name
+    try:
+        seen = seen_as(call)
+        return seen.name if all(_SAID[name](seen) for name in ALWAYS.get(seen.name, ())) else call.name
+    except Exception:  # noqa: BLE001 - arguments of an embedding program's own classes may raise anything
+        return call.name
+
+
 def _call(variables: Variables) -> dict[str, Any]:
     call = variables.call
     context = call.context
@@ -218,16 +249,19 @@ def _agent(variables: Variables) -> dict[str, Any]:
 
 
 def _effects(variables: Variables) -> list[dict[str, Any]]:
-    call = variables.call
-    home = variables.home
-    found = reading_of(call, home).effects
+    call, home = variables.call, variables.home
+    reading = reading_of(call, home)
+    command = command_of(call) or ""
     if call.name == "exec":
-        command = command_of(call) or ""
-        return [_effect(effect, effect.resource, command[effect.span[0] : effect.span[1]]) for effect in found]
+        return [_effect(one, one.resource, command[one.span[0] : one.span[1]]) for one in reading.effects]
     start = start_of(call, call.context.cwd or DEFAULT_CWD)
+    # A server's shell: the effects of its command are those of `exec`. Its other arguments have effects, too.
+    of_command = frozenset(reading.analysis.effects)
     return [
-        _effect(effect, resolve(effect.resource, start, home) if effect.kind[:3] == "fs." else effect.resource, "")
-        for effect in found
+        _effect(one, one.resource, command[one.span[0] : one.span[1]])
+        if one in of_command
+        else _effect(one, resolve(one.resource, start, home) if one.kind[:3] == "fs." else one.resource, "")
+        for one in reading.effects
     ]
 
 

@@ -47,7 +47,7 @@ def _account(compiled: CompiledRule, variables: Variables) -> Account:
     rule = compiled.rule
     if not rule.enabled:
         return Account(rule, "off", why="it is switched off")
-    if not applies(rule, HookPoint.TOOL_BEFORE, variables.call.name):
+    if not applies(rule, HookPoint.TOOL_BEFORE, variables.call.name, variables.known_tool):
         before = HookPoint.TOOL_BEFORE in rule.on.points
         return Account(rule, "elsewhere", why=f"is about {', '.join(rule.on.tools)}" if before else "is about results")
     heard = opinion(compiled, variables)

@@ -25,6 +25,9 @@ _GROWING = (
     r"(?:\A|\n)(?:[^\n]*\\\r?\n)+\z",
 )
 _LONGEST_GROWTH = 64 * 1024
+_SMALL = 4 * 1024
+_GROWTH_SHARE = 8
+"""What grows and is not small is looked at again when an eighth more of it came."""
 _TOKEN_END = b" \t,;\"'<>(){}[]"
 
 
@@ -34,27 +37,38 @@ class StreamRedactor:
     def __init__(self, redactor: Redactor, known: Recognised | None = None) -> None:
         self._redactor, self._known = redactor, Recognised() if known is None else known
         self._held = bytearray()
+        self._line_ended, self._look_at = False, 0
         self._context = b""
         self.found: list[FoundSecret] = []
 
     def feed(self, data: bytes, *, hurry: bool) -> bytes:
         """What can be given out now. `hurry` says that no more input waits, so finished lines should not, either."""
         self._held += data
-        if not hurry and len(self._held) < BLOCK:
+        self._line_ended = self._line_ended or b"\n" in data
+        if not self._worth_a_look(hurry=hurry):
             return b""
-        return self._take(self._safe_end())
+        given = self._take(self._safe_end())
+        # Something grows: it is looked at again when there is notably more of it, or small parts would cost squares.
+        self._line_ended, self._look_at = False, 0 if given else len(self._held) + len(self._held) // _GROWTH_SHARE
+        return given
 
     def close(self) -> bytes:
         """The rest."""
         return self._take(len(self._held))
 
+    def _worth_a_look(self, *, hurry: bool) -> bool:
+        """Whether something can have been finished since the last look."""
+        held = len(self._held)
+        if held > MAX_HELD:
+            return True
+        return self._line_ended and (held >= BLOCK or hurry) and (held <= _SMALL or held >= self._look_at)
+
     def _safe_end(self) -> int:
         held = bytes(self._held)
         end = held.rfind(b"\n") + 1
-        if end:
-            return min(_start_of_growth(held[:end], growing) for growing in _GROWING)
-        if len(held) <= MAX_HELD:
-            return 0
+        safe = min(_start_of_growth(held[:end], growing) for growing in _GROWING) if end else 0
+        if safe or len(held) <= MAX_HELD:
+            return safe
         return max(held.rfind(bytes([char]), MAX_HELD // 2) for char in _TOKEN_END) + 1 or len(held)
 
     def _take(self, end: int) -> bytes:

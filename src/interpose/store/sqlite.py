@@ -30,6 +30,7 @@ from interpose.formats.unwritable import reason_and_remedy
 from interpose.store import schema
 from interpose.store.file_watch import DatabaseWatch
 from interpose.store.indexing import Indexer, forget, match_of
+from interpose.store.lock_patience import LockPatience
 from interpose.store.protocols import Query, SearchFlaw, StoredEntry
 from interpose.store.reading import EntryReader, Select
 from interpose.store.rows import COLUMNS, SELECTED, RuledBy, conditions, entries_in, needles, row_of, storable
@@ -58,7 +59,7 @@ class SqliteStore(EntryReader):
 
     def __init__(self, path: str | Path, *, read_only: bool = False, busy_seconds: float = 5.0) -> None:
         self.path = Path(path)
-        self._busy_seconds = busy_seconds
+        self._busy_seconds, self._patience = busy_seconds, LockPatience(busy_seconds)
         self._lock, self._looking = threading.RLock(), threading.Lock()
         self._pool = threading.Lock()
         """Of the readers. Not the lock of writers: who reads must not wait for one that waits for another process."""
@@ -70,11 +71,15 @@ class SqliteStore(EntryReader):
         self._indexer: Indexer | None = None
         self._watch: DatabaseWatch | None = None
         self._last: StoredEntry | None = None
-        with _translated(self.path):
-            if read_only:
-                self._check_readable()
-            else:
-                self._begin_writing()
+        try:
+            with _translated(self.path):
+                if read_only:
+                    self._check_readable()
+                else:
+                    self._begin_writing()
+        except BaseException:
+            self.close()  # the caller gets no store that it could close
+            raise
 
     def append(self, entries: Sequence[StoredEntry], *, durable: bool = False) -> None:
         """Add entries, all or none, in order."""
@@ -183,7 +188,7 @@ class SqliteStore(EntryReader):
             if old is not None and self._watch is not None and self._watch.is_away():
                 self._unfindable.append(old)  # until it was rescued, however many tries that takes
                 old = None
-            self.close()
+            self._close_files()
             # What it knows of the log is of before: two views of one file don't agree.
             for connection in (old, beside):
                 if connection is not None:
@@ -222,6 +227,19 @@ class SqliteStore(EntryReader):
 
     def close(self) -> None:
         """Let go of the file. Closing twice is fine."""
+        self._close_files()
+        with self._lock:
+            unfindable, self._unfindable = self._unfindable, []
+        for connection in unfindable:
+            connection.close()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed, and not reopened since."""
+        return self._closed
+
+    def _close_files(self) -> None:
+        """Close all but what waits to be rescued."""
         if self._indexer is not None and not self._closed:
             self._indexer.close()
         with self._pool:
@@ -238,7 +256,8 @@ class SqliteStore(EntryReader):
             idle = self._idle
             connection = self._reader()
             try:
-                rows = _fetched(connection, _numbered(sql), values)
+                with self._patience.statement(connection):
+                    rows = _fetched(connection, _numbered(sql), values)
             except BaseException:
                 connection.close()
                 raise
@@ -303,7 +322,8 @@ class SqliteStore(EntryReader):
             if durable != self._durable:
                 connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
                 self._durable = durable
-            connection.execute("BEGIN IMMEDIATE")
+            with self._patience.statement(connection):
+                connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
                 connection.execute("COMMIT")
@@ -323,7 +343,7 @@ class SqliteStore(EntryReader):
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """Our turn to write. Who waits for it waits no longer than for another process, however many come before."""
-        if not self._lock.acquire(timeout=self._busy_seconds):
+        if not self._lock.acquire(timeout=self._patience.seconds):
             raise StoreError(f"{self.path}: database is locked")
         try:
             yield
@@ -390,20 +410,26 @@ class SqliteStore(EntryReader):
         address = self.path.absolute().as_uri()
         connection = self._connect(f"{address}?mode=ro")
         try:
-            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
-        except sqlite3.OperationalError:
+            with self._patience.statement(connection):
+                connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+        except BaseException as error:
             connection.close()
-            # A reader wants to write lock files beside the ledger. On read-only media nobody else writes either.
-            if self._writer is not None or self.path.with_name(f"{self.path.name}-wal").exists():
+            # A reader wants to write lock files beside the ledger. On read-only media no other process writes either.
+            has_writer = self._writer is not None or self.path.with_name(f"{self.path.name}-wal").exists()
+            if has_writer or not isinstance(error, sqlite3.OperationalError):
                 raise
             connection = self._connect(f"{address}?mode=ro&immutable=1")
         return connection
 
     def _connect(self, address: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            address, uri=True, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+            address, uri=True, timeout=self._patience.seconds, isolation_level=None, check_same_thread=False
         )
-        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        try:
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
 

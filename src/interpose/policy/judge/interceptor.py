@@ -29,20 +29,17 @@ class JudgeInterceptor:
 
     def intercept(self, payload: ToolCall | ToolOutcome) -> Allow | Report[Any] | Awaitable[Report[Any]]:
         """Nobody waits where no rule applies, and nothing is spent on the result of a call that never ran."""
-        if isinstance(payload, ToolOutcome):
-            if payload.denied:
-                return Allow()
-            point, tool = HookPoint.TOOL_AFTER, payload.call.name
-        else:
-            point, tool = HookPoint.TOOL_BEFORE, payload.name
+        if isinstance(payload, ToolOutcome) and payload.denied:
+            return Allow()
+        point = HookPoint.TOOL_AFTER if isinstance(payload, ToolOutcome) else HookPoint.TOOL_BEFORE
+        call, variables = subject(payload)
         candidates = [
             compiled
-            for compiled in self._policy.select(point, tool)
+            for compiled in self._policy.select(point, call.name, variables.known_tool)
             if compiled.rule.prompt and compiled.rule.action != "allow"
         ]
         if not candidates:
             return Allow()
-        _, variables = subject(payload)
         asked: list[Rule] = []
         failed: list[JudgedRule] = []
         for compiled in candidates:

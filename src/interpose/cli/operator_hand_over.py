@@ -1,0 +1,119 @@
+"""`interpose operator handover`: let an agent ask ordinary questions at a prompt that may be answered by itself."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import datetime
+
+import msgspec
+
+from interpose.approvals.desk import NO_SERVER
+from interpose.cli.approvals_desk import EXIT_NOT_DONE, ServerDesk, add_place, answered, listening_desk, server_named
+from interpose.cli.call_arguments import UsageError
+from interpose.cli.json_output import print_json
+from interpose.cli.verdict_text import visible
+from interpose.config.load import load
+from interpose.errors import NoQuestionError, NotProvenError
+from interpose.surfaces.hosts.all_hosts import HOSTS
+
+ABOUT = "let an agent ask ordinary questions at its own prompt, with `hooks.ask: host`"
+PATH = "operator/hand-overs"
+
+_EPILOG = """interpose operator handover claude-code          begin it; you prove to be a person, as for approvals
+interpose operator handover --list               which agents may ask, and where one ran something unasked
+interpose operator handover claude-code --end    questions wait in the queue again; no proof is needed
+
+exit codes: 0 done; 1 there is nothing to end, or the proof was not enough; 64 wrong usage; 70 internal error, or a
+server that can't be reached; 78 a configuration that can't be loaded"""
+
+
+class ShownHandOver(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent that may ask, as the server tells it."""
+
+    host: str
+    by: str
+    begun: datetime
+
+
+class ShownHandOvers(msgspec.Struct, frozen=True, kw_only=True):
+    """All of them."""
+
+    hand_overs: list[ShownHandOver]
+    counts: bool
+    ended: list[str]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `operator handover` understands."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    hosts = [host.facts.name for host in HOSTS.values() if host.facts.hands_over_in]
+    parser.add_argument("agent", metavar="HOST", nargs="?", default="", help=f"the agent: {', '.join(hosts)}")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--list", action="store_true", dest="listed", help="show which agents may ask")
+    kind.add_argument("--end", action="store_true", help="end it")
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `interpose operator handover`."""
+
+    def act() -> int:
+        if args.listed or not args.agent:
+            return _list(args, _server(args))
+        host = HOSTS.get(args.agent)
+        if host is None or not host.facts.hands_over_in:
+            raise UsageError(f"{args.agent!r} has no prompt to which questions can be handed over")
+        return _end(args, _server(args)) if args.end else _begin(args, _server(args))
+
+    return answered("operator", args, act)
+
+
+def _server(args: argparse.Namespace) -> ServerDesk:
+    found = server_named(args) or listening_desk(load(args.config).config)
+    if found is None:
+        raise NotProvenError(NO_SERVER, "no_server")
+    return found
+
+
+def _begin(args: argparse.Namespace, desk: ServerDesk) -> int:
+    made = desk.ask_proven(PATH, ShownHandOver, {"host": args.agent})
+    if args.json:
+        print_json(msgspec.to_builtins(made))
+        return 0
+    facts = HOSTS[made.host].facts
+    print(
+        f"{facts.title} may ask ordinary questions at its own prompt in mode {', '.join(facts.hands_over_in)}, where "
+        "`hooks.ask: host` is set.\nInterpose does not see who answers there. If it runs a call without asking, the "
+        f"result is withheld and this ends.\nEnd it with: interpose operator handover {made.host} --end"
+    )
+    return 0
+
+
+def _list(args: argparse.Namespace, desk: ServerDesk) -> int:
+    found = desk.ask("GET", PATH, ShownHandOvers)
+    if args.json:
+        print_json(msgspec.to_builtins(found))
+        return 0
+    for one in found.hand_overs:
+        counts = "" if found.counts else "; it does not count, as hooks.ask is not `host`"
+        print(f"{one.host}  since {one.begun.astimezone():%Y-%m-%d %H:%M}, by {visible(one.by)}{counts}")
+    for text in found.ended:
+        print(f"ended: {visible(text)} ran a call without asking; begin it again to hand over there")
+    if not found.hand_overs:
+        print("nothing is handed over", file=sys.stderr)
+    return 0
+
+
+def _end(args: argparse.Namespace, desk: ServerDesk) -> int:
+    try:
+        desk.ask("DELETE", f"{PATH}/{args.agent}", dict[str, object])
+    except NoQuestionError:
+        print(f"interpose operator handover: nothing is handed over to {visible(args.agent)}", file=sys.stderr)
+        return EXIT_NOT_DONE
+    if args.json:
+        print_json({"host": args.agent, "ended": True})
+    else:
+        print(f"ended: questions of {args.agent} wait in the queue again")
+    return 0
