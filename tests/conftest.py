@@ -6,12 +6,14 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, settings
 
 from interpose.paths import ours
+from interpose.store.sqlite import SqliteStore
 
 # A busy machine is slow now and then, and no property is about that. Continuous integration plays the same examples
 # every time: what new ones find is for those who can look at it.
@@ -37,6 +39,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _own_places_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test's configuration puts somewhere is not ours in the next test. A process only ever adds to it."""
     monkeypatch.setattr(ours, "_held", ours.Holdings())
+
+
+@pytest.fixture(autouse=True)
+def _stores_of_this_test_are_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A test closes the stores that it opens.
+
+    From Python 3.13 on the garbage collector reports open ones, but in whichever test it happens to run.
+    """
+    opened: list[SqliteStore] = []
+    open_store = SqliteStore.__init__
+
+    def open_and_note(store: SqliteStore, *args: Any, **options: Any) -> None:
+        opened.append(store)
+        open_store(store, *args, **options)
+
+    monkeypatch.setattr(SqliteStore, "__init__", open_and_note)
+    yield
+    left = [str(store.path) for store in opened if not store.is_closed]
+    assert not left, "the test left stores open"
 
 
 @pytest.fixture

@@ -53,7 +53,9 @@ class Hooks:
             HOSTS[host], self.loaded.config, self.loaded.places, python=python, fail_open=fail_open,
             settings=home / "settings.json",
         )  # fmt: skip
-        self.bash, self.python = (file.path for file in client.files)
+        self.bash, self.python, *others = (file.path for file in client.files)
+        self.line = others[0] if others else None
+        """What a host runs each second to show what is asked."""
         self.command, self.program, self._without_bash = client.command, client.program, client.without_bash
         for file in client.files:
             file.path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import yaml
 from msgspec.structs import replace
 
 from interpose import Engine, create_interceptor_registry
@@ -36,13 +35,15 @@ from interpose.types import (
     Transform,
     Verdict,
 )
+from tests.case_files import read_cases
 
 CASES = Path(__file__).parent / "cases" / "hosts"
 DENIED = "Interpose refused this (r1): Not here.\nSafer: do less"
 QUESTION = "Interpose asks (r2): Really?\nSafer: do less"
 WAITING = (
-    f"{QUESTION}\nA person must agree first. The question waits as K3M9QX2A; it is answered with "
-    "`interpose approvals approve K3M9QX2A`. Make the same call again after that."
+    f"{QUESTION}\nA person must agree first. The question waits as K3M9QX2A and stays open; the user answers it "
+    "with `interpose approvals approve K3M9QX2A`. Make exactly the same call again after that: the approval counts "
+    "once, for this call alone."
 )
 NOTICE = (
     "Interpose asks (r2): Really?\n"
@@ -212,8 +213,7 @@ def answered(service: Scripted, host: Host, body: bytes, *, event: str = "") -> 
 @cache
 def fixtures(name: str) -> dict[str, Any]:
     """The file of a host's wire fixtures."""
-    text = (CASES / f"{name.replace('-', '_')}.yaml").read_text(encoding="utf-8")
-    content: dict[str, Any] = yaml.safe_load(text)
+    content: dict[str, Any] = read_cases(CASES / f"{name.replace('-', '_')}.yaml")
     return content
 
 

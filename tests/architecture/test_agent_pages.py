@@ -79,6 +79,7 @@ def test_the_table_has_every_switch() -> None:
 
 MODES = "| mode | its events say | what it makes of `ask` | what we answer | known from |"
 LEFT_TO_IT, REFUSED = "`ask`", ("refused, waits in our queue", "as above")
+HANDED_OVER = "refused, waits in our queue; ordinary questions get `ask` with `hooks.ask: host`"
 
 
 def modes_on(name: str) -> list[list[str]]:
@@ -97,6 +98,8 @@ def test_the_modes_of_a_host(name: str) -> None:
         word for _, said, _, answer, _ in rows if answer == LEFT_TO_IT for word in said.replace("`", "").split(", ")
     }
     assert left == ({word or "nothing" for word in facts.asks_in} if facts.asks else set())
-    assert all(answer == LEFT_TO_IT or answer in REFUSED for _, _, _, answer, _ in rows)
+    handed = {said.replace("`", "") for _, said, _, answer, _ in rows if answer == HANDED_OVER}
+    assert handed == set(facts.hands_over_in)
+    assert all(answer in (LEFT_TO_IT, HANDED_OVER, *REFUSED) for _, _, _, answer, _ in rows)
     assert all(known in get_args(Evidence) for _, _, _, _, known in rows)
     assert any(known == facts.evidence for _, _, _, _, known in rows) or facts.evidence == "source"

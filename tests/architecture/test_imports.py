@@ -57,7 +57,8 @@ MAY_USE: dict[str, set[str]] = {
     "registration": {"types", "errors", "driving", "tools", "interceptor"},
     "registry": {"types", "errors", "interceptor", "registration", "tools", "tool_descriptions"},
     "pipeline": {"answers", "types", "errors", "points", "interceptor", "driving"},
-    "paths": {"types", "agents"},
+    "environment": set(),
+    "paths": {"types", "agents", "environment"},
     "secrets.kinds": set(),
     "secrets": {"types", "secrets.kinds", "formats"},
     "store": {"types", "errors", "formats"},
@@ -89,7 +90,7 @@ MAY_USE: dict[str, set[str]] = {
     "engine": FLOW - {"chain", "engine"} | {"function_tools"},
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"agents", "formats", "tools"},
-    "proof": LEAVES | {"config"},
+    "proof": LEAVES | {"agents", "config"},
     "notifications": LEAVES | {"approvals", "config", "formats", "store"},
     "guards": LEAVES | {"agents", "formats", "tools", "foreign_tools", "reading", "shell", "paths", "secrets"},
     "cel": {"types"},
@@ -138,28 +139,41 @@ MAY_USE: dict[str, set[str]] = {
     | {"approvals", "call_kinds", "config", "formats", "ledger", "policy", "policy.reload", "proof", "service", "store"}
     | {"governance", "surfaces.http", "surfaces.http_server", "tools"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
-    "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
+    "surfaces.known_callers": {"proof", "service", "surfaces.http_server"},
+    "surfaces.hook_clients": LEAVES | {"approvals", "build", "config", "proof", "service", "surfaces.hosts"},
     "surfaces.http_client": {"types"},
     "surfaces.mcp": FLOW
     | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
     | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server"}
-    | {"tool_descriptions"},
+    | {"surfaces.known_callers", "tool_descriptions"},
     "surfaces.frameworks": FLOW | {"build", "config", "formats", "service", "surfaces.hosts", "surfaces.http_client"},
     "frameworks": {"surfaces.frameworks"},
     "surfaces.model_proxy": LEAVES
     | {"approvals", "config", "driving", "flow", "formats", "observability", "service"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_client", "surfaces.http_server"},
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_client", "surfaces.http_server"}
+    | {"surfaces.known_callers"},
     "install": LEAVES
-    | {"agents", "approvals", "formats", "config", "notifications", "secrets", "store", "ledger"}
+    | {"agents", "approvals", "environment", "formats", "config", "notifications", "secrets", "store", "ledger"}
     | {"surfaces.hook_clients", "surfaces.hosts"},
     "server": LEAVES
-    | {"approvals", "build", "config", "driving", "install", "ledger", "observability", "service", "store"}
+    | {"approvals", "build", "config", "driving", "install", "ledger", "observability", "proof", "service", "store"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"}
-    | {"surfaces.page"},
+    | {"surfaces.known_callers", "surfaces.page"},
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"__init__", "agents", "build", "config", "governance", "install", "observability", "pins", "policy_trials"}
+    | {
+        "__init__",
+        "agents",
+        "build",
+        "config",
+        "environment",
+        "governance",
+        "install",
+        "observability",
+        "pins",
+        "policy_trials",
+    }
     | {"build_governance", "proof"}
     | {"interceptor_protocol", "plugins", "server", "service"}
     | {"shell.commands"}
@@ -246,14 +260,27 @@ def is_module(name: str) -> bool:
     return is_package(name) or (PACKAGE / name.replace(".", "/")).with_suffix(".py").is_file()
 
 
-@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def importing_in(path: Path) -> tuple[ast.AST, ...]:
+    """The nodes of a module that import. Kept, unlike its tree: reading every module once takes long enough."""
+    return tuple(node for node in ast.walk(tree_of(path)) if is_importing(node))
+
+
+def is_importing(node: ast.AST) -> bool:
+    match node:
+        case ast.Import() | ast.ImportFrom() | ast.Call(func=ast.Name(id="import_module" | "__import__")):
+            return True
+        case _:
+            return False
+
+
 def imports_of(path: Path) -> Iterator[str]:
     """Every module that is imported, as far as the text says whether a name is one."""
-    for node in ast.walk(tree_of(path)):
+    for node in importing_in(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -272,7 +299,7 @@ def named_in(node: ast.ImportFrom) -> Iterator[str]:
 
 def taken_by(path: Path) -> Iterator[str]:
     """What a module takes out of ours, in full: `formats.strict_json.decode`, `ledger.Record`."""
-    for node in ast.walk(tree_of(path)):
+    for node in importing_in(path):
         if isinstance(node, ast.ImportFrom):
             yield from (name.removeprefix("interpose.") for name in named_in(node))
         elif isinstance(node, ast.Import):
@@ -333,7 +360,7 @@ def test_rooms_are_entered_by_their_doors(path: Path) -> None:
 
 def ways_around(path: Path) -> Iterator[str]:
     """Ways to another room that `taken_by` does not see, or that end at a name which is nobody else's."""
-    for node in ast.walk(tree_of(path)):
+    for node in importing_in(path):
         match node:
             case ast.Import(names=names):
                 yield from (alias.name for alias in names if f"{alias.name}.".startswith("interpose."))

@@ -17,6 +17,9 @@ from tests.e2e.terminals import Terminal, interpose
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1100, "height": 800}
+PATIENCE = 60_000
+"""Milliseconds that a browser on a busy machine may take for anything."""
+expect.set_options(timeout=PATIENCE)
 ASKED = "git push --force origin topic"
 CHROMIUM = os.environ.get("INTERPOSE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or ""
 """The browser. It is none of playwright's own: those can't be fetched everywhere."""
@@ -49,7 +52,7 @@ def person(browser: Browser, *, phone: bool = True, script: bool = True, dark: b
         locale="en-GB",
         timezone_id="UTC",
     )
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
@@ -68,6 +71,7 @@ def sign_in(page: Page, server: ServerProcess, token: str = "", path: str = "/")
     page.get_by_label("Token").fill(token or server.token)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("navigation", name="Screens")).to_be_visible()
+    page.wait_for_load_state()  # its script listens to keys
     if path != "/":
         page.goto(address(server, path))
 
@@ -81,6 +85,7 @@ def pair(page: Page, server: ServerProcess, own: Terminal) -> None:
     own.type(f"{code}\n")
     own.until("The browser is signed in as")
     expect(page.get_by_role("heading", name="Now")).to_be_visible()
+    page.wait_for_load_state()
 
 
 def own_terminal(server: ServerProcess) -> Terminal:

@@ -60,6 +60,7 @@ def tell(server: ServerProcess, command: str, session: str, agent: str = "tester
 
 def harmless(page: Page) -> None:
     """Nothing ran, nothing was added, nothing is hidden, and it fits on a phone."""
+    page.wait_for_load_state()  # a form was sent: its styles come after its text
     assert "PWNED" not in page.title()
     assert page.locator("img, iframe, object, embed").count() == 0
     assert page.locator("script").count() == page.locator("script[src^='/static/']").count()

@@ -41,6 +41,7 @@ def put(server: ServerProcess, command: str) -> str:
 
 def harmless(page: Page) -> None:
     """Nothing ran, nothing was added, and what can't be seen is spelled out."""
+    page.wait_for_load_state()  # a form was sent: its styles come after its text
     assert "PWNED" not in page.title()
     assert page.locator("img, iframe, object, embed").count() == 0
     assert page.locator("script").count() == page.locator("script[src^='/static/']").count()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.browsing import address, ask, person, record, sign_in
 from tests.e2e.processes import ServerProcess
@@ -39,6 +39,17 @@ def test_decisions_come_by_themselves_are_filtered_and_paused(browser: Browser, 
         server.intercept("rm -rf /usr")
         expect(first).to_contain_text("rm -rf /usr")
         assert rows(page, "live-") == 0, "what comes live is filtered, too"
+
+
+def test_what_is_decided_before_the_page_listens_is_shown(browser: Browser, server: ServerProcess) -> None:
+    def decide_first(route: Route) -> None:
+        server.intercept("ls between")
+        route.continue_()
+
+    with person(browser) as page:
+        page.route("**/live", decide_first, times=1)
+        sign_in(page, server)
+        expect(page.locator("#decisions > li").first).to_contain_text("ls between")
 
 
 def test_a_call_shows_everything_about_it(browser: Browser, server: ServerProcess) -> None:

@@ -43,16 +43,16 @@ def test_a_person_edits_and_approves_on_a_phone_and_the_edited_call_runs(browser
         expect(page.locator(".diff")).to_contain_text(RUNS)
 
         # A hook that waits has its answer now; one that does not was refused, and the agent makes the call again.
-        ran = agent.answer(asked)
+        ran, made = agent.answer(asked), "t1"
         if ran["permissionDecision"] != "allow":
-            ran = agent.says(event_of(CAME, tool_use_id="t2", **MODE))
+            ran, made = agent.says(event_of(CAME, tool_use_id="t2", **MODE)), "t2"
         assert (ran["permissionDecision"], ran["updatedInput"]) == ("allow", {"command": RUNS})
         after = {
             "hook_event_name": "PostToolUse",
             "tool_input": {"command": RUNS},
             "tool_response": {"stdout": "pushed"},
         }
-        agent.says(event_of(RUNS, tool_use_id="t2", **MODE, **after))
+        agent.says(event_of(RUNS, tool_use_id=made, **MODE, **after))
 
         # The record shows all of it, and so does the screen of the call.
         page.get_by_role("link", name="Now").click()

@@ -15,7 +15,6 @@ SEED = 20_000
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-@pytest.mark.timeout(240)
 def test_everything_that_bash_does_was_predicted() -> None:
     result = campaign(SCRIPTS, SEED)
     assert result.scripts == SCRIPTS

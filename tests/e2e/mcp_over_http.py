@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import mcp_types as types
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.e2e.processes import clean_environment
+from tests.sdk_peers import MODES, say_red
 
 HERE = Path(__file__).parent / "mcp_servers"
 SDK = str(HERE / "sdk_server.py")
-MODES = {"handshake": "legacy", "modern": "auto"}
 TOKENS = {"ada": "ada-" + "a" * 40, "bob": "bob-" + "b" * 40}
 
 
@@ -76,19 +75,11 @@ def written(home: Path, given: Mapping[str, Any]) -> None:
     tokens.chmod(0o600)
 
 
-async def red(context: Any, params: Any) -> types.ElicitResult:
-    return types.ElicitResult(action="accept", content={"colour": "red"})
-
-
 @asynccontextmanager
 async def client(port: int, era: str, token: str = TOKENS["ada"], **options: Any) -> AsyncIterator[Client]:
     """The official SDK's client."""
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
         transport = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)
-        async with Client(transport, mode=MODES[era], elicitation_callback=red, **options) as one:
+        async with Client(transport, mode=MODES[era], elicitation_callback=say_red, **options) as one:
             yield one
-
-
-def said(result: types.CallToolResult) -> str:
-    return "".join(part.text for part in result.content if isinstance(part, types.TextContent))

@@ -63,6 +63,13 @@ class Terminal:
         return int(self.until(":")), shown
 
 
+def approve_shown(watching: Terminal, key: str = "y") -> None:
+    """Approve the question that `approvals watch` shows: a key, and the beginning of its id."""
+    watching.type(key)
+    watching.until(", type ")
+    watching.type(watching.until(" and Enter: ") + "\r")
+
+
 def interpose(*words: str) -> Sequence[str]:
     """A command line of ours."""
     return (PYTHON, "-m", "interpose", *words)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.processes import ServerProcess, clean_environment
-from tests.e2e.terminals import Terminal, interpose
+from tests.e2e.terminals import Terminal, approve_shown, interpose
 
 NOTHING_YET = "waiting for the first question: nothing was asked yet, and no server runs"
 ASKED = "git push --force origin feature"
@@ -41,7 +41,7 @@ def test_the_first_question_is_shown_and_answered_when_it_comes(home: Path, watc
         watching.until("waiting for questions; q ends")
         assert not server.intercept(ASKED)["valid"]
         assert ASKED in watching.until("[q] quit ")
-        watching.type("y")
+        approve_shown(watching)
         watching.until("approved")
         assert server.intercept(ASKED)["valid"]
     watching.until("waiting for questions: no server runs")
@@ -50,17 +50,17 @@ def test_the_first_question_is_shown_and_answered_when_it_comes(home: Path, watc
 
 
 def test_a_question_of_a_server_that_ended_is_shown_and_answered_when_one_is_back(home: Path) -> None:
-    with ServerProcess(home) as server:
-        assert not server.intercept(ASKED)["valid"]
-    with Terminal(clean_environment(home), home) as shell:
+    with Terminal(clean_environment(home), home) as shell:  # older than the program that asks
+        with ServerProcess(home) as server:
+            assert not server.intercept(ASKED)["valid"]
         shell.type(f"{' '.join(interpose('approvals', 'watch'))}; echo co''de:$?:\n")
         shell.until("waiting for questions: no server runs")
         assert ASKED in shell.until("[q] quit ")
-        shell.type("y")
+        approve_shown(shell)
         shell.until("not done")
         shell.until("[q] quit ")
         with ServerProcess(home) as server:
-            shell.type("y")
+            approve_shown(shell)
             shell.until("approved")
             assert server.intercept(ASKED)["valid"]
         shell.type("q")

@@ -1,4 +1,7 @@
-"""`interpose wrap` and `interpose gateway` as processes, driven by the official SDK's client, in both eras."""
+"""`interpose wrap` and `interpose gateway` as processes, driven by the official SDK's client.
+
+Every server and every era: `tests/unit/surfaces/mcp/test_sdk_clients.py`, in one process.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import mcp_types as types
 import pytest
 from mcp import MCPError
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.e2e.processes import clean_environment
+from tests.sdk_peers import MODES, said, say_red, use_both, use_toy
 
 HERE = Path(__file__).parent / "mcp_servers"
 SDK, BAD = str(HERE / "sdk_server.py"), str(HERE / "bad_server.py")
-MODES = {"handshake": "legacy", "modern": "auto"}
-VERSIONS = {"handshake": "2025-11-25", "modern": "2026-07-28"}
-ERAS = ("handshake", "modern")
-SERVERS = ("old", "both")
-
-
-async def red(context: Any, params: Any) -> types.ElicitResult:
-    return types.ElicitResult(action="accept", content={"colour": "red"})
 
 
 @asynccontextmanager
@@ -40,7 +35,7 @@ async def client(home: Path, era: str, *arguments: str, **options: Any) -> Async
     )
     with (home / "stderr").open("w", encoding="utf-8") as log:
         async with Client(
-            stdio_client(program, errlog=log), mode=MODES[era], elicitation_callback=red, **options
+            stdio_client(program, errlog=log), mode=MODES[era], elicitation_callback=say_red, **options
         ) as one:
             yield one
 
@@ -53,55 +48,16 @@ def configured(home: Path, servers: Mapping[str, Any]) -> None:
     file.chmod(0o600)
 
 
-def said(result: types.CallToolResult) -> str:
-    return "".join(part.text for part in result.content if isinstance(part, types.TextContent))
-
-
-@pytest.mark.parametrize("server", SERVERS)
-@pytest.mark.parametrize("era", ERAS)
-def test_a_wrapped_server_is_the_server_with_rules_before_it(tmp_path: Path, era: str, server: str) -> None:
+def test_a_wrapped_server_is_the_server_with_rules_before_it(tmp_path: Path) -> None:
     async def main() -> None:
-        steps: list[float] = []
-
-        async def progressed(progress: float, total: float | None, message: str | None) -> None:
-            steps.append(progress)
-
-        async with client(tmp_path / "home", era, "wrap", "--", sys.executable, SDK, server) as one:
-            assert one.protocol_version == VERSIONS[era]
-            assert one.instructions == "Be kind to the toy."
-            names = [tool.name for tool in (await one.list_tools()).tools]
-            assert names == ["add", "run_command", "show_key", "count", "wait", "favourite"]
-            assert said(await one.call_tool("add", {"a": 2, "b": 3})) == "5"
-
-            denied = await one.call_tool("run_command", {"command": "rm -rf /"})
-            assert denied.is_error
-            assert "would have run" not in said(denied)
-            assert said(await one.call_tool("run_command", {"command": "ls"})) == "would have run ls"
-            assert "kJ8xkJ8x" not in said(await one.call_tool("show_key", {}))
-
-            assert said(await one.call_tool("favourite", {})) == "It is red."
-            assert said(await one.call_tool("count", {"to": 3}, progress_callback=progressed)) == "counted to 3"
-            assert steps == [1, 2, 3]
-            with anyio.move_on_after(0.5):
-                await one.call_tool("wait", {})
-            assert said(await one.call_tool("add", {"a": 1, "b": 1})) == "2"
-
-            (resource,) = (await one.list_resources()).resources
-            read = await one.read_resource(resource.uri)
-            assert isinstance(read.contents[0], types.TextResourceContents)
-            assert read.contents[0].text == "hello"
+        async with client(tmp_path / "home", "modern", "wrap", "--", sys.executable, SDK, "both") as one:
+            await use_toy(one, "modern")
             assert (await one.read_resource("toy://item/7")).contents
-            prompt = await one.get_prompt("greet", {"name": "Ada"})
-            assert isinstance(prompt.messages[0].content, types.TextContent)
-            assert prompt.messages[0].content.text == "Greet Ada."
-            with pytest.raises(MCPError, match="Unknown tool"):
-                await one.call_tool("nothing", {})
 
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_gateway_before_servers_of_both_eras(tmp_path: Path, era: str) -> None:
+def test_a_gateway_before_servers_of_both_eras(tmp_path: Path) -> None:
     home = tmp_path / "home"
     configured(
         home,
@@ -113,21 +69,8 @@ def test_a_gateway_before_servers_of_both_eras(tmp_path: Path, era: str) -> None
     )
 
     async def main() -> None:
-        async with client(home, era, "gateway") as one:
-            names = [tool.name for tool in (await one.list_tools()).tools]
-            assert "old__add" in names
-            assert "new__add" in names
-            for server in ("old", "new"):
-                assert said(await one.call_tool(f"{server}__add", {"a": 2, "b": 3})) == "5"
-                assert said(await one.call_tool(f"{server}__favourite", {})) == "It is red."
-                assert (await one.call_tool(f"{server}__run_command", {"command": "rm -rf /"})).is_error
-            uris = [str(resource.uri) for resource in (await one.list_resources()).resources]
-            assert len(uris) == 2
-            assert all(uri.startswith("interpose://") for uri in uris), "both have toy://greeting"
-            for uri in uris:
-                assert (await one.read_resource(uri)).contents
-            with pytest.raises(MCPError, match="there is no program"):
-                await one.call_tool("absent__x", {})
+        async with client(home, "handshake", "gateway") as one:
+            await use_both(one)
 
     asyncio.run(main())
     decided = [row for row in records(home) if row["tool"].startswith("mcp__")]

@@ -1,4 +1,7 @@
-"""The official SDK's client over HTTP, in both eras, before servers of all kinds."""
+"""The official SDK's client over HTTP, and servers of every transport, as processes.
+
+Every kind of server in both eras: `tests/unit/surfaces/mcp/test_sdk_clients.py`, in one process.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx2
-import mcp_types as types
 import pytest
 from mcp import MCPError
 
-from tests.e2e.mcp_over_http import SDK, TOKENS, client, gateway, process, said, server, written
+from tests.e2e.mcp_over_http import SDK, TOKENS, client, gateway, process, server, written
 from tests.issuers import Issuer
 from tests.mcp_http import listening
-
-VERSIONS = {"handshake": "2025-11-25", "modern": "2026-07-28"}
-KINDS = ("old", "both", "http-old", "http-both", "sse")
+from tests.sdk_peers import ERAS, said, use_toy
 
 
 def behind(stack: ExitStack, home: Path, kind: str) -> dict[str, Any]:
     """A server of this kind, as the configuration names it."""
-    if kind in ("old", "both"):
+    if kind == "both":
         return {"command": sys.executable, "args": [SDK, kind]}
     _, port = stack.enter_context(server(home, kind))
     if kind == "sse":
@@ -34,46 +33,11 @@ def behind(stack: ExitStack, home: Path, kind: str) -> dict[str, Any]:
     return {"url": f"http://127.0.0.1:{port}/mcp"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("era", VERSIONS)
-def test_a_client_over_http_before_a_server_of_every_kind(tmp_path: Path, era: str, kind: str) -> None:
+@pytest.mark.parametrize(("era", "kind"), [("modern", "both"), ("handshake", "http-both"), ("modern", "sse")])
+def test_a_client_over_http_before_a_server_of_every_transport(tmp_path: Path, era: str, kind: str) -> None:
     async def main(port: int) -> None:
-        steps: list[float] = []
-
-        async def progressed(progress: float, total: float | None, message: str | None) -> None:
-            steps.append(progress)
-
         async with client(port, era) as one:
-            assert one.protocol_version == VERSIONS[era]
-            assert one.instructions == "Be kind to the toy."
-            names = [tool.name for tool in (await one.list_tools()).tools]
-            assert names == [
-                f"toy__{name}" for name in ("add", "run_command", "show_key", "count", "wait", "favourite")
-            ]
-            assert said(await one.call_tool("toy__add", {"a": 2, "b": 3})) == "5"
-
-            denied = await one.call_tool("toy__run_command", {"command": "rm -rf /"})
-            assert denied.is_error
-            assert "would have run" not in said(denied)
-            assert said(await one.call_tool("toy__run_command", {"command": "ls"})) == "would have run ls"
-            assert "kJ8xkJ8x" not in said(await one.call_tool("toy__show_key", {}))
-
-            assert said(await one.call_tool("toy__favourite", {})) == "It is red."
-            assert said(await one.call_tool("toy__count", {"to": 3}, progress_callback=progressed)) == "counted to 3"
-            assert steps == [1, 2, 3]
-            with anyio.move_on_after(0.5):
-                await one.call_tool("toy__wait", {})
-            assert said(await one.call_tool("toy__add", {"a": 1, "b": 1})) == "2"
-
-            (resource,) = (await one.list_resources()).resources
-            read = await one.read_resource(resource.uri)
-            assert isinstance(read.contents[0], types.TextResourceContents)
-            assert read.contents[0].text == "hello"
-            prompt = await one.get_prompt("toy__greet", {"name": "Ada"})
-            assert isinstance(prompt.messages[0].content, types.TextContent)
-            assert prompt.messages[0].content.text == "Greet Ada."
-            with pytest.raises(MCPError, match="Unknown tool"):
-                await one.call_tool("toy__nothing", {})
+            await use_toy(one, era, "toy__")
 
     with ExitStack() as stack:
         toy = behind(stack, tmp_path / "server", kind)
@@ -116,7 +80,7 @@ def test_the_decision_server_has_the_gateway_where_it_is_wanted(tmp_path: Path) 
     written(home, {"gateway": {"servers": {"toy": toy}, "http": {"serve": True}, "oauth": oauth}})
 
     async def main(port: int) -> None:
-        for era in VERSIONS:
+        for era in ERAS:
             async with client(port, era) as one:
                 assert said(await one.call_tool("toy__add", {"a": 1, "b": 2})) == "3"
                 denied = await one.call_tool("toy__run_command", {"command": "rm -rf /"})
@@ -168,7 +132,10 @@ def test_an_issuer_s_token_opens_the_gateway(tmp_path: Path) -> None:
                     described = await http.get(f"http://127.0.0.1:{port}/.well-known/oauth-protected-resource/mcp")
                     assert described.json()["authorization_servers"] == [issuer.issuer]
                     assert described.json()["resource"] == resource
-                for era in VERSIONS:
+                    opens = {"Authorization": f"Bearer {issuer.token()}"}
+                    while (await http.post(f"http://127.0.0.1:{port}/mcp", headers=opens)).status_code == 503:
+                        await asyncio.sleep(0.05)  # the issuer's keys are being read
+                for era in ERAS:
                     async with client(port, era, issuer.token()) as one:
                         assert said(await one.call_tool("toy__add", {"a": 1, "b": 2})) == "3"
             finally:

@@ -6,6 +6,7 @@ The other user is a child process under a uid that nobody has. That takes root: 
 from __future__ import annotations
 
 import atexit
+import encodings.idna  # noqa: F401 - a stranger may not read it where it lies, and sockets need it
 import http.client
 import json
 import os
@@ -92,6 +93,7 @@ def event(command: str, *, session: str = "s", cwd: str = "", result: Any = None
 def intercept(server: ServerProcess, body: dict[str, Any]) -> dict[str, Any]:
     """As the other user."""
     found: dict[str, Any] = as_stranger(lambda: post(server.port, "/api/v1/intercept", body))
+    assert "failed" not in found, found
     return found
 
 

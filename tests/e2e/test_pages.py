@@ -41,7 +41,6 @@ def stranger(environment: Path, tmp_path: Path) -> Iterator[Stranger]:
         yield somebody
 
 
-@pytest.mark.timeout(180)
 def test_every_line_of_the_readme_runs_and_leaves_the_agent_as_it_was(stranger: Stranger) -> None:
     settings = stranger.home / ".claude" / "settings.json"
     settings.parent.mkdir()
@@ -59,7 +58,6 @@ def test_every_line_of_the_readme_runs_and_leaves_the_agent_as_it_was(stranger: 
     stranger.follow(more, INSTEAD)
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("name", FOLLOWED[1:])
 def test_every_line_of_a_page_runs_and_shows_what_the_page_shows(name: str, stranger: Stranger) -> None:
     assert stranger.enter("pip install --quiet interpose")[0] == 0

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose import Context, ToolCall
 from interpose.driving import drive_async
@@ -22,6 +21,7 @@ from interpose.surfaces.hosts.event_answer import answer
 from interpose.surfaces.hosts.events import Host, Reply
 from interpose.surfaces.http.intercept import routes
 from tests import hosting
+from tests.case_files import read_cases
 from tests.servers import running, service_in
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -50,7 +50,7 @@ def commands() -> list[str]:
     found = [
         row["command"]
         for file in sorted((CASES / "shell").rglob("*.yaml"))
-        for row in yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+        for row in read_cases(file)
         if "cwd" not in row and "\0" not in row["command"] and row["command"].strip()
     ]
     return found[:: len(found) // COMMANDS][:COMMANDS]

@@ -7,6 +7,7 @@ import json
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,9 +15,20 @@ from time import time_ns
 
 import pytest
 
+from tests.e2e.mcp_over_http import SDK
 from tests.e2e.processes import ServerProcess, clean_environment
-from tests.e2e.terminals import interpose
-from tests.e2e.trying_agents import agent_in, alarms, database, terminal, wait_for, ways_to_run
+from tests.e2e.terminals import PYTHON, Terminal, interpose
+from tests.e2e.trying_agents import (
+    agent_in,
+    alarms,
+    database,
+    disguise,
+    orphan,
+    supervise,
+    terminal,
+    wait_for,
+    ways_to_run,
+)  # fmt: skip
 
 ASKED = "git push --force origin feature"
 
@@ -56,7 +68,7 @@ def test_an_agent_does_not_approve_whatever_it_does(server: ServerProcess) -> No
     with terminal(server) as own, terminal(server) as other:
         agent_in(other, server)
         id = asked(server)
-        ways = ways_to_run(" ".join(interpose("approvals", "approve", id)))
+        ways = ways_to_run(server.home, " ".join(interpose("approvals", "approve", id)))
         for note, line in ways.items():
             other.type(line + "\n")
             shown = other.until("code:")
@@ -64,6 +76,101 @@ def test_an_agent_does_not_approve_whatever_it_does(server: ServerProcess) -> No
         assert [one["state"] for one in server.ask("GET", "/api/v1/approvals").body["approvals"]] == ["waiting"]
         assert not runs(server)
         # The person, at another terminal that is older than the agent, may.
+        code, shown = own.run(*interpose("approvals", "approve", id))
+        assert (code, "APPROVED" in shown) == (0, True), shown
+    assert runs(server)
+
+
+ASKER = """\
+import http.client, json, os, sys
+JSON = {"Content-Type": "application/json"}
+connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+body = {"event": "tools/call", "phase": "request", "payload": {"name": "Bash", "arguments": {"command": sys.argv[2]}},
+        "context": {"sessionId": "http"}}
+connection.request("POST", "/api/v1/intercept", json.dumps(body), {headers})
+said = json.loads(connection.getresponse().read())
+assert not said["valid"], said
+print("as" + "ked", flush=True)
+id = sys.stdin.readline().strip()
+code = os.waitstatus_to_exitcode(os.system(sys.argv[3].replace("ID", id)))
+print("co" + "de:%d:" % code, flush=True)
+"""
+
+
+APPROVES = "script -qec '" + " ".join(interpose("approvals", "approve", "ID")) + "' /dev/null"
+
+
+def only_the_person_approves(server: ServerProcess, own: Terminal, other: Terminal) -> None:
+    """A program in the other terminal asked, and is told the question's id."""
+    other.until("asked")
+    (question,) = server.ask("GET", "/api/v1/approvals").body["approvals"]
+    other.type(question["id"] + "\n")
+    shown = other.until("code:")
+    assert other.until(":") == "1", shown
+    assert "an agent that asks here" in shown
+    code, shown = own.run(*interpose("approvals", "approve", question["id"]))
+    assert (code, "APPROVED" in shown) == (0, True), shown
+
+
+def test_a_program_that_asks_over_http_does_not_approve(server: ServerProcess) -> None:
+    """No hook asks for it: the kernel's tables say which process does."""
+    program = server.home / "asker.py"
+    program.write_text(ASKER.replace("{headers}", f"{{'Authorization': 'Bearer {server.token}', **JSON}}"))
+    with terminal(server) as own, terminal(server) as other:
+        other.type(f'{PYTHON} {program} {server.port} "{ASKED}" "{APPROVES}"\n')
+        only_the_person_approves(server, own, other)
+
+
+GATEWAY_ASKER = """\
+import http.client, json, os, sys
+connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"} | {headers}
+def send(method, params, **more):
+    body = {"jsonrpc": "2.0", "method": method, "params": params} | more
+    connection.request("POST", "/mcp", json.dumps(body), headers)
+    answer = connection.getresponse()
+    return answer.headers, answer.read().decode()
+greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "asker", "version": "1"}}
+told, _ = send("initialize", greeting, id=1)
+headers |= {"Mcp-Session-Id": told["Mcp-Session-Id"], "MCP-Protocol-Version": "2025-06-18"}
+send("notifications/initialized", {})
+_, said = send("tools/call", {"name": "toy__run_command", "arguments": {"command": sys.argv[2]}}, id=2)
+print("as" + "ked", said[:300], flush=True)
+id = sys.stdin.readline().strip()
+code = os.waitstatus_to_exitcode(os.system(sys.argv[3].replace("ID", id)))
+print("co" + "de:%d:" % code, flush=True)
+"""
+
+
+def test_a_client_of_a_gateway_over_http_does_not_approve(server: ServerProcess) -> None:
+    """A person started the gateway, and decisions are its own: it tells the server who came to it."""
+    settings = server.home / ".config" / "interpose" / "interpose.yaml"
+    toy = {"command": sys.executable, "args": [SDK, "both"]}
+    settings.write_text(json.dumps({"approvals": {"ask": "queue"}, "gateway": {"servers": {"toy": toy}, "wait": 0}}))
+    program = server.home / "asker.py"
+    program.write_text(GATEWAY_ASKER.replace("{headers}", f"{{'Authorization': 'Bearer {server.token}'}}"))
+    with terminal(server) as own, terminal(server) as serving, terminal(server) as other:
+        serving.type(" ".join(interpose("gateway", "--http", "--port", "0")) + "\n")
+        serving.until("http://127.0.0.1:")
+        port = int(serving.until("/"))
+        other.type(f'{PYTHON} {program} {port} "{ASKED}" "{APPROVES}"\n')
+        only_the_person_approves(server, own, other)
+
+
+def test_an_orphan_that_a_subreaper_adopted_does_not_approve(server: ServerProcess) -> None:
+    """A container's init or a supervisor of a person: its terminals are a person's, what it adopts is not."""
+    with terminal(server) as own, terminal(server) as other:
+        supervise(other, server.home)
+        agent_in(other, server)
+        id = asked(server)
+        command = " ".join(interpose("approvals", "approve", id))
+        for note, line in {
+            "systemd": disguise(server.home, "systemd", command),
+            "script": orphan("", command, "o"),
+        }.items():
+            other.type(line + "\n")
+            shown = other.until("code:")
+            assert other.until(":") == "1", (note, shown)
         code, shown = own.run(*interpose("approvals", "approve", id))
         assert (code, "APPROVED" in shown) == (0, True), shown
     assert runs(server)
@@ -208,18 +315,17 @@ def test_hooks_and_run_without_a_server_honour_no_grant(tmp_path: Path) -> None:
     (tmp_path / "bin" / "git").symlink_to(program)
     environment["PATH"] = f"{tmp_path / 'bin'}:{environment['PATH']}"
 
-    def run() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            interpose("run", "--", *line), env=environment, cwd=tmp_path, capture_output=True, text=True, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+    def run() -> tuple[int, str]:
+        """In a terminal of a person: a program that runs it would be an agent."""
+        with Terminal(environment, tmp_path) as own:
+            return own.run(*interpose("run", "--", *line), "</dev/null")
 
     with ServerProcess(tmp_path) as server:
-        assert run().returncode != 0
+        assert run()[0] != 0
         (question,) = server.ask("GET", "/api/v1/approvals").body["approvals"]
         with terminal(server) as own:
             assert own.run(*interpose("approvals", "approve", question["id"], "--until", "2h"))[0] == 0
-        assert run().returncode == 0
-    alone = run()
-    assert alone.returncode != 0
-    assert "no server runs" in alone.stderr
+        assert run()[0] == 0
+    code, shown = run()
+    assert code != 0
+    assert "no server runs" in shown

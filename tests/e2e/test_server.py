@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.processes import ServerProcess
+from tests.e2e.processes import ServerProcess, clean_environment
 from tests.postgres import Server as Postgres
 
 ASKED = "git push --force origin feature"
@@ -82,8 +84,9 @@ def test_rules_and_configuration_are_reloaded_by_signal_and_by_the_api(tmp_path:
         until(lambda: server.intercept("ls").get("error") == "intercept_disabled")
 
         settings.write_text("intercept:\n  enabld: true\n")
-        done = server.ask("POST", "/api/v1/reload").body
-        assert not done["changed"]
+        said = server.ask("POST", "/api/v1/reload")
+        done = said.body
+        assert (said.status, done["error"], done["changed"]) == (409, "not_reloaded", False)
         assert "interpose.yaml:2: intercept.enabld" in done["problems"][0]
         assert server.intercept("ls")["error"] == "intercept_disabled"
 
@@ -177,6 +180,22 @@ def until(holds: Any) -> None:
     raise AssertionError("it never held")
 
 
+def test_a_port_for_hooks_that_is_taken_is_said(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        settings = tmp_path / ".config" / "interpose" / "interpose.yaml"
+        settings.parent.mkdir(parents=True, mode=0o700)
+        settings.write_text(f"hooks: {{port: {port}}}\n")
+        done = subprocess.run(
+            [sys.executable, "-m", "interpose", "serve", "--port", "0"], env=clean_environment(tmp_path), cwd=tmp_path,
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 69, done.stderr
+    assert f"hooks.port: 127.0.0.1:{port}: can't listen here" in done.stderr
+    assert "0 for any free one" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_reload_takes_over_all_or_nothing(tmp_path: Path) -> None:
     with ServerProcess(tmp_path) as server:
         token = server.token
@@ -186,9 +205,11 @@ def test_a_reload_takes_over_all_or_nothing(tmp_path: Path) -> None:
         tokens = config.with_name("tokens")
         good = tokens.read_text()
         tokens.write_text(f"{good}broken line\n")
-        done = server.ask("POST", "/api/v1/reload").body
-        assert not done["changed"]
+        said = server.ask("POST", "/api/v1/reload")
+        done = said.body
+        assert (said.status, done["error"], done["changed"]) == (409, "not_reloaded", False), "a script would go on"
         assert "tokens:" in done["problems"][0]
+        assert "tokens:" in done["message"]
         assert server.intercept("ls")["valid"]  # the configuration was right, and was not taken either
         tokens.write_text(good)
         assert server.ask("POST", "/api/v1/reload").body["changed"]

@@ -66,7 +66,7 @@ def test_an_agent_lifts_nothing_whatever_it_does(server: ServerProcess) -> None:
     halted(server)
     with terminal(server) as own, terminal(server) as other:
         agent_in(other, server)
-        ways = ways_to_run(" ".join(interpose("session", "lift", "s-12")))
+        ways = ways_to_run(server.home, " ".join(interpose("session", "lift", "s-12")))
         for note, line in ways.items():
             other.type(line + "\n")
             text = other.until("code:")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from time import time
 
 import pytest
 
+from tests.e2e.processes import ServerProcess
 from tests.e2e.terminals import Terminal, interpose
 from tests.hooked import Hooks, event_of, until
-from tests.waiting import ASKED
+from tests.waiting import ASKED, put
 
 SETTINGS = "hooks: {deadline: 20, wait: {all: %d}}\n"
 
@@ -27,8 +30,12 @@ def hooks(tmp_path: Path) -> Iterator[Hooks]:
 
 def _calls(shell: Terminal, hooks: Hooks, name: str) -> Path:
     """An agent's shell runs the hook about a call; what it says goes into a file, its end into another."""
+    return _run(shell, hooks, name, ASKED)
+
+
+def _run(shell: Terminal, hooks: Hooks, name: str, command: str) -> Path:
     event, out = hooks.home / f"{name}.event", hooks.home / f"{name}.out"
-    event.write_bytes(event_of(ASKED, tool_use_id=name))
+    event.write_bytes(event_of(command, tool_use_id=name))
     shell.type(f"sh -c '{hooks.bash} <{event} >{out} 2>{out}.err; echo $? >{out}.code'\n")
     return out
 
@@ -89,3 +96,53 @@ def test_the_agent_that_waits_does_not_answer_itself(hooks: Hooks) -> None:
         assert not out.with_name("t1.out.code").exists()
         assert person.run(*interpose("approvals", "deny", id))[0] == 0
         assert _done(out)["permissionDecision"] == "deny"
+
+
+def shown_in_the_agent(hooks: Hooks) -> str:
+    """What a status line says, which the host runs each second."""
+    told = json.dumps({"session_id": "s1"}).encode()
+    done = subprocess.run([str(hooks.line)], check=True, capture_output=True, input=told, timeout=30)
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize("ends", ["answered", "killed"])
+def test_the_question_is_shown_while_its_hook_waits_and_stays_open_after(hooks: Hooks, ends: str) -> None:
+    with Terminal(hooks.environment, hooks.home) as person, Terminal(hooks.environment, hooks.home) as agent:
+        assert _done(_run(agent, hooks, "t0", "ls")) == {}
+        assert shown_in_the_agent(hooks) == "", "a call without a question says nothing"
+        out = _calls(agent, hooks, "t1")
+        id = _question(person)
+        until(lambda: f"s left: Interpose asks {id} (git-push-force): Overwrites" in shown_in_the_agent(hooks))
+        shown = shown_in_the_agent(hooks)
+        assert f"interpose approvals approve {id}" in shown
+        over = time() + int(shown.partition(" s left")[0]) - 5
+        if ends == "killed":
+            agent.type("\x03")
+        else:
+            assert person.run(*interpose("approvals", "approve", id))[0] == 0
+            assert _done(out) == {}
+        until(lambda: shown_in_the_agent(hooks) == "")
+        assert time() < over, "it is gone with its hook, and not when its time is up"
+        if ends == "killed":
+            assert person.run(*interpose("approvals", "approve", id))[0] == 0
+            assert _done(_calls(agent, hooks, "t2")) == {}
+            _calls(agent, hooks, "t3")
+            assert _question(person) != id, "a late approval counts once"
+
+
+@pytest.mark.parametrize(
+    ("note", "settings", "seconds"),
+    [
+        ("only this machine's person can answer", "", 30),
+        ("somebody is told elsewhere", "approvals: {webhook: {url: 'http://127.0.0.1:1/x'}}\n", 240),
+        ("the user said how long", "hooks: {wait: {claude-code: 77}}\n", 77),
+    ],
+)
+def test_how_long_a_hook_waits_by_itself(tmp_path: Path, note: str, settings: str, seconds: int) -> None:
+    hooks = Hooks(tmp_path, settings=settings or "{}")
+    with ServerProcess(tmp_path):
+        connection = put(hooks, event_of(ASKED, permission_mode="auto"), 240)
+        head = connection.recv(65536).decode()
+        connection.close()
+    assert head.startswith("HTTP/1.1 102 "), head
+    assert f"X-Interpose-Wait: {seconds}\r\n" in head, note

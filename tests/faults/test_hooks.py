@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -161,6 +162,25 @@ def test_a_server_that_nobody_asks_ends(tmp_path: Path) -> None:
     until(hooks.address.exists)
     until(lambda: not _servers(hooks))
     assert not hooks.address.exists()
+
+
+def test_a_server_whose_directory_was_removed_ends(tmp_path: Path) -> None:
+    hooks = Hooks(tmp_path / "home", settings="hooks: {idle_timeout: 600}")
+    assert _denied(hooks.run("program", event_of(BAD)))
+    until(hooks.address.exists)
+    assert len(_servers(hooks)) == 1
+    shutil.rmtree(hooks.socket.parent)
+    until(lambda: not _servers(hooks))
+
+
+def test_a_server_whose_directory_was_removed_while_it_started_ends(tmp_path: Path) -> None:
+    """It makes the directory anew, but the lock of its start is gone."""
+    hooks = Hooks(tmp_path / "home", settings="hooks: {idle_timeout: 600}")
+    assert _denied(hooks.run("program", event_of(BAD)))
+    until(lambda: bool(_servers(hooks)))
+    shutil.rmtree(hooks.socket.parent)
+    hooks.socket.parent.mkdir(mode=0o700)
+    until(lambda: not _servers(hooks))
 
 
 START = "import sys; from interpose.surfaces.hook_clients.on_demand import start_server; start_server(sys.argv[1])"

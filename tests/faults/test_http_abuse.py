@@ -188,13 +188,23 @@ def test_bodies_that_are_too_large(server: Server, usual: Usual, pieces: object)
 def test_many_bodies_that_are_not_whole_share_one_budget(server: Server, usual: Usual) -> None:
     before = server.memory()
     wires = [Wire.to(server.port) for _ in range(40)]
-    for wire in wires:
-        wire.send(server.head("POST /echo", f"Content-Length: {4 * MB}") + b"1" * (4 * MB - 1))
+    cut_off = [wire for wire in wires if not all_is_sent(wire, server)]
     assert usual.holds()
     assert server.memory("VmHWM") - before < 160 * MB
-    statuses = [end_of(wire.socket)[9:12] for wire in wires]
-    assert set(statuses) == {b"503", b"408"}
-    assert statuses.count(b"503") >= 20
+    statuses = {wire: end_of(wire.socket)[9:12] for wire in wires}
+    # A busy machine may be too slow for the server's patience: it ends the connection, and its answer may be lost.
+    assert {statuses[wire] for wire in wires if wire not in cut_off} | {b"503"} == {b"503", b"408"}
+    assert {statuses[wire] for wire in cut_off} <= {b"503", b"408", b""}
+    assert sum(status in (b"503", b"") for status in statuses.values()) >= 20
+
+
+def all_is_sent(wire: Wire, server: Server) -> bool:
+    """Whether the server takes all but the last byte of a large body, or at least lets us send it."""
+    try:
+        wire.send(server.head("POST /echo", f"Content-Length: {4 * MB}") + b"1" * (4 * MB - 1))
+    except ConnectionError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("piece", [b"[", b'{"a":', b"[0,"], ids=["lists", "objects", "wide lists"])

@@ -6,6 +6,8 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,12 @@ def die(*_given, **_named):
 
 toy = Toy(Path({directory!r}))
 """
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Iterator[Toy]:
+    with closing(Toy(tmp_path)) as toy:
+        yield toy
 
 
 def child(directory: Path, code: str) -> subprocess.Popen[str]:
@@ -53,8 +61,7 @@ KILLS = {
 
 @pytest.mark.parametrize("moment", KILLS)
 @pytest.mark.parametrize("first", [True, False], ids=["first listing", "approval"])
-def test_killed_while_pins_are_kept(tmp_path: Path, moment: str, first: bool) -> None:
-    toy = Toy(tmp_path)
+def test_killed_while_pins_are_kept(tmp_path: Path, toy: Toy, moment: str, first: bool) -> None:
     if not first:
         toy.shows(tool("read"))
         toy.shows(tool("read", "Second."))
@@ -83,8 +90,7 @@ print("done")
 """
 
 
-def test_many_processes_at_once(tmp_path: Path) -> None:
-    toy = Toy(tmp_path)
+def test_many_processes_at_once(tmp_path: Path, toy: Toy) -> None:
     toy.shows(tool("read"), tool("write"))
     for process in [child(tmp_path, TURNS.format(number=number)) for number in range(4)]:
         assert ended(process) == (0, "done\n")
@@ -105,20 +111,19 @@ def test_of_many_that_see_a_server_first_one_is_the_first(tmp_path: Path) -> Non
 
 def test_no_room_for_the_first_listing_trusts_nothing(tmp_path: Path) -> None:
     """A limit of the system on the size of files stands for a full disk."""
-    Toy(tmp_path)
+    Toy(tmp_path).close()
     code = """
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 print(*[pin.state for pin in toy.shows(tool("read")).pins])
 """
     assert ended(child(tmp_path, code)) == (0, "new new\n")
     assert list((tmp_path / "pins").glob("*.json")) == []
-    toy = Toy(tmp_path)
-    toy.shows(tool("read"))
-    assert toy.states() == {"read": "pinned"}
+    with closing(Toy(tmp_path)) as toy:
+        toy.shows(tool("read"))
+        assert toy.states() == {"read": "pinned"}
 
 
-def test_no_room_for_a_yes_is_no_yes(tmp_path: Path) -> None:
-    toy = Toy(tmp_path)
+def test_no_room_for_a_yes_is_no_yes(tmp_path: Path, toy: Toy) -> None:
     toy.shows(tool("read"))
     toy.shows(tool("read", "Second."))
     code = """
@@ -136,6 +141,5 @@ except PinError as error:
 
 def test_a_directory_that_can_not_be_used_holds_everything(tmp_path: Path) -> None:
     (tmp_path / "pins").write_text("no directory")
-    toy = Toy(tmp_path)
-    with pytest.raises(PinError, match="can't be used"):
+    with closing(Toy(tmp_path)) as toy, pytest.raises(PinError, match="can't be used"):
         toy.shows(tool("read"))

@@ -113,7 +113,6 @@ def busy() -> Iterator[None]:
     sys.setswitchinterval(usual)
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.usefixtures("busy")
 def test_a_thousand_reloads_under_fire(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Every verdict is what its revision says when asked alone. What was cut off is never taken."""

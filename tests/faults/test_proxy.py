@@ -199,7 +199,7 @@ def test_a_client_that_goes_while_a_person_is_asked_leaves_nothing_behind(servic
 
     ended = threading.Event()
     desk: Any = service.desk
-    desk.waiting = lambda _seconds: Notices()
+    desk.waiting = lambda _seconds, **_can: Notices()
     with site(service, ProxySettings(wait=20)) as there:
         there.answers({"content": [{**CALL, "input": {"do": "ask"}}]})
         there.raw(

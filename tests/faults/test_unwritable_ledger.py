@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -37,6 +38,10 @@ CAUSES = [
 ]
 
 
+def _unnumbered(text: str) -> str:
+    return re.sub(r"\d+\.journal", "N.journal", text)
+
+
 @pytest.mark.parametrize(("note", "number", "cause", "step"), CAUSES, ids=[case[0] for case in CAUSES])
 def test_an_error_of_the_system_becomes_a_file_a_cause_and_a_step(
     note: str, number: int, cause: str, step: str, tmp_path: Path
@@ -53,7 +58,8 @@ def test_an_error_of_the_system_becomes_a_file_a_cause_and_a_step(
     assert cause in reason
     assert step in reason
     assert reason.endswith(AGAIN)
-    assert reason == f"audit_unavailable: {problem}"
+    # The ledger tries again by itself, in another file.
+    assert _unnumbered(reason) == _unnumbered(f"audit_unavailable: {problem}")
 
 
 def test_a_log_that_must_be_written_says_the_same(tmp_path: Path) -> None:

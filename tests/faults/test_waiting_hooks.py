@@ -123,6 +123,7 @@ def test_two_equal_calls_are_two_questions(hooks: Hooks, server: ServerProcess) 
     id = question(server)
     answer(server, id)
     other = question(server, but=(id,))
+    until(lambda: any(hook.poll() is not None for hook in both))
     assert sorted(hook.poll() is None for hook in both) == [False, True]
     answer(server, other, "deny")
     told = sorted(said(ended(hook)).get("permissionDecision", "") for hook in both)

@@ -41,6 +41,29 @@ def test_a_framework_that_can_not_ask_says_so() -> None:
     assert isinstance(answer, Told), "nobody can be asked: the answer is no"
 
 
+WRONG: list[tuple[dict[str, Any], type[Exception]]] = [
+    ({"confirm": "quue"}, ValueError),
+    ({"confirm": "Queue"}, ValueError),
+    ({"confirm": ""}, ValueError),
+    ({"confirm": 7}, TypeError),
+    ({"confirm": True}, TypeError),
+    ({"wait": -1}, ValueError),
+    ({"wait": "30"}, ValueError),
+    ({"wait": float("nan")}, ValueError),
+    ({"wait": True}, ValueError),
+]
+
+
+@pytest.mark.parametrize(("wrong", "error"), WRONG, ids=[str(case[0]) for case in WRONG])
+@pytest.mark.parametrize("kind", ["an engine", "a service"])
+def test_a_wrong_value_moves_no_question_elsewhere(
+    kind: str, wrong: dict[str, Any], error: type[Exception], tmp_path: Path
+) -> None:
+    able = FrameworkFacts(name="able", title="Able", asks="interrupt")
+    with service_in(tmp_path) as service, pytest.raises(error, match=next(iter(wrong))):
+        FrameworkGuard(able, {"engine": engine_of() if kind == "an engine" else service, **wrong})  # type: ignore[typeddict-item]  # that is what is tried
+
+
 def test_a_framework_that_can_not_rewrite_refuses_and_says_what_would_do() -> None:
     stiff = FrameworkFacts(name="stiff", title="Stiff", rewrites=False)
     change = Saying(lambda call: Transform(call.with_arguments({"text": "safe"})))

@@ -30,7 +30,9 @@ WHOLE = (
         "tests/seeds", "tests/unit/test_engine.py", "tests/unit/test_halves.py", "tests/unit/test_reports.py",
         "tests/unit/flow", "tests/unit/guards", "tests/unit/approvals", "tests/faults/test_corridor_attacks.py",
     ),
-    ("tests/law", "tests/cases", "tests/unit/surfaces", "tests/e2e/test_one_corridor.py"),
+    ("tests/law", "tests/cases", "tests/unit/surfaces", "tests/e2e/corridor"),
+    # What surfaces do as processes, or with them.
+    ("tests/e2e/hook_clients", "tests/e2e/test_openapi.py", "tests/e2e/test_stdio_links.py"),
 )  # fmt: skip
 WANTED = 0.95
 SECONDS = 900

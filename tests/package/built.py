@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -33,10 +34,17 @@ def build(into: Path, source: Path = ROOT, *, epoch: str = EPOCH) -> Packages:
     return Packages(next(into.glob("*.whl")), next(into.glob("*.tar.gz")))
 
 
+def unpack_all(archive: tarfile.TarFile, into: Path) -> None:
+    """Unpack an archive of our own. Python has filters since 3.11.4, and Debian 12 is older."""
+    if hasattr(tarfile, "data_filter"):
+        archive.extraction_filter = tarfile.data_filter
+    archive.extractall(into)
+
+
 def unpacked(sdist: Path, into: Path) -> Path:
     """The directory that an sdist holds."""
     with tarfile.open(sdist) as archive:
-        archive.extractall(into, filter="data")
+        unpack_all(archive, into)
     return next(into.iterdir())
 
 
@@ -75,3 +83,27 @@ def environment(place: Path, wheel: Path, extras: tuple[str, ...] = ()) -> Path:
     install = ["install", "--quiet", "--no-index", "--no-deps", "--no-compile", str(wheel)]
     subprocess.run([*pip, *install], check=True, capture_output=True, timeout=50)
     return place / "bin"
+
+
+def real_environment(place: Path, wheel: Path) -> Path:
+    """The same, with copies of what the wheel needs, as pip leaves them: files that a test may change."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=50)
+    packages = next((place / "lib").glob("python*")) / "site-packages"
+    for dist in needed().values():
+        for file in dist.files or ():
+            if ".." not in file.parts and "__pycache__" not in file.parts:
+                to = packages / file
+                to.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(Path(str(dist.locate_file(file))), to)
+        _forget_programs(packages, dist)
+    pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "--disable-pip-version-check"]
+    install = ["install", "--quiet", "--no-index", "--no-deps", "--no-compile", str(wheel)]
+    subprocess.run([*pip, *install], check=True, capture_output=True, timeout=50)
+    return place / "bin"
+
+
+def _forget_programs(packages: Path, dist: Distribution) -> None:
+    """Take what was not copied out of a record: programs and manual pages, which name another environment."""
+    record = next(packages / file for file in dist.files or () if file.name == "RECORD")
+    lines = record.read_text(encoding="utf-8").splitlines()
+    record.write_text("".join(f"{line}\n" for line in lines if not line.startswith("../")), encoding="utf-8")

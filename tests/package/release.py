@@ -24,7 +24,7 @@ from time import monotonic
 
 from packaging.utils import canonicalize_name
 
-from tests.package.built import ROOT, Packages, build, environment, needed, unpacked
+from tests.package.built import ROOT, Packages, build, environment, needed, unpack_all, unpacked
 from tests.package.changes import ChangesError, section_of
 from tests.package.contents import problems
 from tests.package.licences import licence_of, table
@@ -117,7 +117,7 @@ class Release:
         """From what is committed, elsewhere; and the wheel from the sdist. All must be the same to the byte."""
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=self.root, check=True, capture_output=True).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(self.place / "export", filter="data")
+            unpack_all(files, self.place / "export")
         again = build(self.place / "again", self.place / "export", epoch=self._epoch())
         from_sdist = build(
             self.place / "third", unpacked(self._built.sdist, self.place / "unpacked"), epoch=self._epoch()

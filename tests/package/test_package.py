@@ -19,8 +19,6 @@ from tests.package.built import Packages, build, environment, unpacked
 from tests.package.contents import problems
 from tests.package.trial import USES, Trial, Use, documented, is_documented
 
-pytestmark = pytest.mark.timeout(120)
-
 EXTRAS = {
     "judge": "interpose.policy.judge.http_transport",
     "postgres": "interpose.store.postgres",

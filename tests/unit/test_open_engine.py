@@ -71,3 +71,20 @@ def test_the_approver_of_a_plain_function_is_its_name(home: Path) -> None:
     done = open_engine(confirm=ann).run().run_tool(ToolCall("exec", {"command": "git reset --hard"}), lambda _: "ran")
     assert done.response == "ran"
     assert done.verdict.approver.endswith("ann")
+
+
+@pytest.mark.parametrize(
+    "leaving",
+    [{"dangerouslyDisableSandbox": True}, {"sandbox_permissions": "require_escalated"}],
+    ids=["Claude Code", "Codex"],
+)
+def test_leaving_the_hosts_sandbox_is_denied_where_nobody_can_be_asked(home: Path, leaving: dict[str, Any]) -> None:
+    call = ToolCall("exec", {"command": "ls", **leaving})
+    engine = open_engine()
+    assert (engine.decide(call).outcome, engine.decide(call).rule) == ("ask", "leaves-sandbox")
+    blocked = engine.run_tool(call, lambda _: pytest.fail("it ran outside of the sandbox"))
+    assert "sandbox" in blocked["reason"]
+    settings(home, "approvals: {ask: refuse}\n")
+    refused = open_engine(confirm=AutoApprove())
+    assert (refused.decide(call).outcome, refused.decide(call).rule) == ("deny", "questions-refused")
+    refused.run_tool(call, lambda _: pytest.fail("it ran outside of the sandbox"))

@@ -54,7 +54,8 @@ class _Model:
         if not body.get("tools") or results_of(body):
             return [{"type": "text", "text": DONE}]
         if self.script.sub_agent and not _is_helper(body):
-            asks = {"subagent_type": HELPER, "prompt": self.script.message, "description": "notes"}
+            asks: dict[str, Any] = {"subagent_type": HELPER, "prompt": self.script.message, "description": "notes"}
+            asks["run_in_background"] = False  # or the conversation may be over before the helper's first call
             return [{"type": "tool_use", "id": "toolu_d", "name": "Agent", "input": asks}]
         return [
             {"type": "tool_use", "id": f"toolu_{number}", "name": _NOTE, "input": {"text": text}}

@@ -191,10 +191,48 @@ def test_nobody_answers(store: Store) -> None:
 
 def test_a_time_limit_ends_the_wait_by_itself(store: Store) -> None:
     desk = Desk(store, timeout=0.2, key=KEY, seal=SEAL)
+    queued(desk)  # by a caller that does not wait
     answer = ask(desk, seconds=30)
     assert isinstance(answer, Deny)
     assert answer.rule == "approval-timeout"
     assert isinstance(ask(made(store, Clock()), request("ls"), seconds=0.05), Pending)
+
+
+@pytest.mark.parametrize(("waits", "then"), [(0.0, 0.0), (0.01, 0.0), (0.0, 240.0)])
+def test_a_question_stays_open_for_its_time_after_its_caller_has_gone(store: Store, waits: float, then: float) -> None:
+    clock = Clock()
+    desk = made(store, clock)
+    answer = asyncio.run(desk.waiting(waits, then=then).confirm(request()))
+    assert isinstance(answer, Pending)
+    clock.pass_by(waits + then + 299)
+    desk.approve(answer.approval, "ann")
+    assert ask(desk) == Approved(f"grant:{answer.approval} of ann")
+    assert queued(desk) != answer.approval, "a late approval counts once"
+
+
+def test_who_asks_the_same_again_does_not_keep_a_question_open(store: Store) -> None:
+    clock = Clock()
+    desk = made(store, clock)
+    id = queued(desk)
+    clock.pass_by(200)
+    assert asyncio.run(desk.waiting(0.0, then=240.0).confirm(request())) == Pending(id)
+    clock.pass_by(101)
+    with pytest.raises(TooLateError):
+        desk.approve(id, "ann")
+
+
+def test_who_waits_hears_of_the_question_and_the_time_that_there_is(store: Store) -> None:
+    heard: list[tuple[Question, float]] = []
+    desk = made(store, Clock())
+
+    def answer(question: Question, seconds: float) -> None:
+        heard.append((question, seconds))
+        desk.deny(question.id, "ann")
+
+    assert isinstance(asyncio.run(desk.waiting(60, on_wait=answer).confirm(request())), Deny)
+    ((question, seconds),) = heard
+    assert question.message == desk.question(question.id).message
+    assert 0 < seconds <= 60
 
 
 def test_a_question_is_answered_once(store: Store) -> None:

@@ -33,6 +33,12 @@ def test_the_question_shows_the_call_that_would_run() -> None:
     assert ask("", verbose=True)[1] == '? Run it?\n  exec {\n  "command": "ls"\n}\n  Allow? [y/N] '
 
 
+def test_blank_lines_do_not_push_the_question_off_the_screen() -> None:
+    shown = ask("", PermissionRequest("Run it?" + "\n \t" * 199 + "\nfake"))[1]
+    assert shown == "? Run it?\n? (199 blank lines)\n? fake\n  Allow? [y/N] "
+    assert ask("", PermissionRequest("a\n\n\nb"))[1] == "? a\n? \n? \n? b\n  Allow? [y/N] "
+
+
 def test_a_question_about_something_else_than_a_call() -> None:
     assert ask("", PermissionRequest("Send?"))[1] == "? Send?\n  Allow? [y/N] "
 

@@ -255,6 +255,15 @@ def test_a_server_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert said(capsys, "approvals", "list", *place)[0] == 70
 
 
+def test_blank_lines_of_a_command_are_counted(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """199 of them would be 199 lines on the approver's screen, and hide what stands above."""
+    id = queued(desk, request("true" + "\n" * 200 + "push", part="push"))
+    lines = said(capsys, "approvals", "show", id)[1].splitlines()
+    at = lines.index("  (199 blank lines)")
+    assert [line.strip() for line in lines[at - 1 : at + 3]] == ["true", "(199 blank lines)", "push", "^^^^"]
+    assert len(lines) < 40
+
+
 class Terminal:
     """`interpose approvals watch` in a terminal of its own."""
 
@@ -315,6 +324,11 @@ def test_watch_answers_as_questions_come(desk: Desk, terminal: Terminal) -> None
         assert f"do {command}" in shown
         assert id in shown
         terminal.press(key)
+        if key in "ys":
+            terminal.until("and Enter: ")
+            assert desk.question(id).state == "waiting", "no single key approves"
+            terminal.press(f"{id[:4]}\r")
+            terminal.until("approved")
         terminal.until("\n")
     id = queued(desk, request("do last"))
     terminal.until("[q] quit ")
@@ -340,6 +354,22 @@ def test_only_a_key_of_its_own_is_an_answer(desk: Desk, terminal: Terminal) -> N
     assert "approved by bob meanwhile" in terminal.until("meanwhile")
     terminal.press("\x03")
     assert terminal.ended() == 130
+
+
+@pytest.mark.parametrize("typed", ["\r", "y\r", "wxyz\r", "y", "\x04", "abcdefgh"])
+def test_an_approval_takes_the_id_of_its_question(desk: Desk, terminal: Terminal, typed: str) -> None:
+    id = queued(desk)
+    terminal.until("[q] quit ")
+    terminal.press("y")
+    terminal.until("and Enter: ")
+    terminal.press(typed)
+    if typed == "y":
+        terminal.press("\r")
+    terminal.until("[q] quit ")
+    assert desk.question(id).state == "waiting"
+    terminal.press("n")
+    terminal.until("denied")
+    assert desk.question(id).state == "denied"
 
 
 class TypingDesk:

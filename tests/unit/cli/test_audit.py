@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from interpose.registry import InterceptorRegistry
 from interpose.store import open_store
 from interpose.store.protocols import Query
 from interpose.types import Allow, Confirm, Context, Decision, Deny, ToolCall
-from tests.postgres import Server
 
 CALLS = [
     ("ls -la", "s1", "main"),
@@ -352,20 +351,14 @@ def test_durations(nanoseconds: int, text: str) -> None:
     assert duration(nanoseconds) == text
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with Server() as server:
-        yield server.new_database()
-
-
-def test_the_same_over_postgresql(address: str, audit: Run, ledger: Path) -> None:
-    copied, store = open_store(ledger), open_store(address)
+def test_the_same_over_postgresql(postgres_address: str, audit: Run, ledger: Path) -> None:
+    copied, store = open_store(ledger), open_store(postgres_address)
     for writer in copied.writers():
         store.append(copied.scan(writer, 0, 1000))
     copied.close()
     store.close()
     for words in (["search", "rm -", "--json"], ["stats", "--json"], ["export", "--format", "intercept"], ["verify"]):
-        here, there = audit(*words), audit(*words, "--ledger", address)
+        here, there = audit(*words), audit(*words, "--ledger", postgres_address)
         assert there == here
         assert here[0] == 0
 

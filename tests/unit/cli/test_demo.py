@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +21,11 @@ class Person(io.StringIO):
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+def _fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.chdir(str(tmp_path))
+    (tmp_path / "project").mkdir()  # a home is not worked in: there `git reset --hard` is asked about in other words
+    monkeypatch.chdir(str(tmp_path / "project"))
 
 
 def test_the_tour_shows_every_decision_and_a_hidden_secret(capsys: pytest.CaptureFixture[str]) -> None:

@@ -238,3 +238,14 @@ def test_a_long_command_is_not_taken_apart() -> None:
     many = "rm " + " ".join(f"-{letter}x" for letter in "abcdefghijklmnopqrstuvwxyz" * 3)
     assert smallest_changes(ToolCall("exec", {"command": many}), many, "", allowed) == []
     assert len(asked) <= 150
+
+
+def test_a_governance_file_holds_for_what_is_explained(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "config" / "interpose" / "governance.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("version: 1\nagents: [{role: reader}]\nroles: {reader: {commands: [inspection]}}\n")
+    code, out, _ = run("make all", "--cwd", str(tmp_path), "--json")
+    said = json.loads(out)
+    assert (code, said["decision"], said["rule"]) == (2, "deny", "governance/command")
+    code, out, _ = run("ls", "--cwd", str(tmp_path), "--json")
+    assert (code, json.loads(out)["decision"]) == (0, "allow")

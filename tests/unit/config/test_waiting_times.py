@@ -11,9 +11,10 @@ import yaml
 from interpose.config.load import load
 from interpose.config.waiting_times import hook_wait
 from interpose.errors import ConfigError
+from tests.case_files import read_cases
 
 ROOT = Path(__file__).parents[3]
-CASES: list[dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "cases" / "config" / "waiting_times.yaml").read_text())
+CASES: list[dict[str, Any]] = read_cases(ROOT / "tests" / "cases" / "config" / "waiting_times.yaml")
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["note"] for case in CASES])

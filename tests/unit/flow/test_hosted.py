@@ -165,7 +165,7 @@ def test_what_ran_after_a_question_has_an_approver_or_is_an_alarm(
 ) -> None:
     put(service, "ask", can, key="toolu_3")
     if says:
-        service.hosted(HOOK, can).asking(ToolCall("Bash", {"command": "ask"}))
+        drive(service.hosted(HOOK, can).asking(ToolCall("Bash", {"command": "ask"})))
     ran(service, can, "toolu_3")
     [record] = kept(service)
     assert (record.decision, record.outcome, record.approver) == ("ask", "success", approver), note

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interpose import Allow, Context, ToolCall, Verdict
+from interpose import Allow, Confirm, Context, ToolCall, Verdict
 from interpose.flow.pending_calls import ALIKE, PendingCalls
 
 HERE = Context(session_id="s", source="hook:x", cwd="/w", agent_id="a")
@@ -190,3 +190,70 @@ def test_a_call_that_waits_is_found_when_it_ran_all_the_same_and_joins_nothing()
     found = calls.close(HERE, "Bash", one.arguments, "toolu_1")
     assert found is not None
     assert not found.may_run
+
+
+def large(number: int, size: int = 1 << 20) -> ToolCall:
+    return ToolCall("write", {"path": f"/w/{number}", "content": f"{number}" + "x" * size}, context=HERE)
+
+
+def remembered(calls: PendingCalls) -> int:
+    """Letters of all arguments that are kept."""
+    kept = [one for alike in (*calls._open.values(), *calls._held.values()) for one in alike]
+    return sum(len(str(one.verdict.payload.arguments)) + len(str(one.verdict.decision)) for one in kept)
+
+
+def test_large_arguments_are_remembered_by_their_digests() -> None:
+    """400 writes of a megabyte without a reported result took a gigabyte."""
+    calls = PendingCalls()
+    for number in range(40):
+        opened(calls, large(number), f"t{number}")
+    assert remembered(calls) < 40 * 1000
+    found = calls.close(HERE, "write", {}, "t7")
+    assert found is not None
+    assert found.verdict.payload.arguments["path"] == "/w/7"
+    assert found.allows(ToolCall("write", large(7).arguments))
+    assert not found.allows(ToolCall("write", {"path": "/w/7", "content": "7" + "x" * ((1 << 20) - 1) + "y"}))
+
+
+def test_a_large_call_is_found_by_what_it_is_and_joined_with_its_arguments() -> None:
+    calls, one = PendingCalls(), large(1)
+    opened(calls, one)
+    assert ended(calls, HERE, "write", dict(one.arguments)) == one.call_id
+    opened(calls, one, "t1")
+    seen = calls.seen_before(ToolCall("write", one.arguments), Context(session_id="s", source="gateway"), "t1")
+    assert seen is not None
+    assert seen.payload.arguments == one.arguments, "the gateway runs these"
+
+
+def test_bytes_are_bounded_and_given_back() -> None:
+    calls = PendingCalls(most_bytes=100_000)
+    for number in range(200):
+        opened(calls, call("x" * 2000 + str(number)), f"t{number}")
+    assert calls._bytes <= 100_000
+    assert ended(calls, HERE, "Bash", {}, "t0") == "", "the oldest are forgotten"
+    assert ended(calls, HERE, "Bash", {}, "t199") != ""
+    for number in range(200):
+        ended(calls, HERE, "Bash", {}, f"t{number}")
+    assert calls._bytes == 0
+
+
+@pytest.mark.parametrize("held", ["waits", "handed over"])
+@pytest.mark.parametrize("limits", [{"limit": 10}, {"most_bytes": 40_000}])
+def test_a_call_that_a_person_must_answer_is_forgotten_last_and_with_an_alarm(
+    held: str, limits: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    calls, first = PendingCalls(**limits), call("git push --force")
+    asked: Verdict[ToolCall] = Verdict(outcome="ask", decision=Confirm("Really?"), payload=first)
+    calls.open(made("git push --force"), asked, "held", may_run=held != "waits", put=False)
+    for number in range(100):
+        opened(calls, call(f"ls {number}"), f"t{number}")
+    assert ended(calls, HERE, "Bash", {}, "held") == first.call_id, "other calls can't push it out"
+    assert not caplog.records
+    calls.open(made("git push --force"), asked, "held", may_run=held != "waits", put=False)
+    for number in range(100):
+        one = call(f"git push --force {number}")
+        waiting: Verdict[ToolCall] = Verdict(outcome="ask", decision=Confirm("Really?"), payload=one)
+        calls.open(made(), waiting, f"w{number}", may_run=False)
+    assert ended(calls, HERE, "Bash", {}, "held") == ""
+    assert first.call_id in caplog.text
+    assert "alarm: too many calls have no result" in caplog.text

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,10 +20,11 @@ from interpose.reading import reading_of
 from interpose.tool_descriptions import describe_tools, description_of, forget_descriptions
 from interpose.tool_words import file_tool, word_set, words_of
 from interpose.types import freeze
+from tests.case_files import read_cases
 
 CASES = Path(__file__).parents[2] / "cases" / "tools"
-HARMFUL = yaml.safe_load((CASES / "harmful.yaml").read_text(encoding="utf-8"))
-HONEST = yaml.safe_load((CASES / "honest.yaml").read_text(encoding="utf-8"))
+HARMFUL = read_cases(CASES / "harmful.yaml")
+HONEST = read_cases(CASES / "honest.yaml")
 WEIGHT = {"allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
 CWD = "/home/dev/project"
 

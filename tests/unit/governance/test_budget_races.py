@@ -9,8 +9,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from interpose.governance.budgets import left_of
 from interpose.governance.memory_sessions import MemoryCounters
 from interpose.store import open_store
@@ -56,7 +54,6 @@ def test_64_threads_of_an_engine_without_a_store() -> None:
     assert race(counters, WORKERS, TIMES, does=save) == {"saved": SAVED}
 
 
-@pytest.mark.timeout(120)
 def test_64_workers_in_four_servers(place: str) -> None:
     open_store(place).close()
     command = [sys.executable, "-m", "tests.unit.governance.budget_worker", place, str(WORKERS // 4), str(TIMES)]

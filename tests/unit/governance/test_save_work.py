@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose.carried_calls import canonical
 from interpose.governance.file_model import SaveWorkForm
 from interpose.governance.rulebook import Rulebook
 from interpose.governance.save_work import saves_work
 from interpose.types import Context, ToolCall
+from tests.case_files import read_cases
 from tests.noted import noted
 
-CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/governance/save_work.yaml").read_text(encoding="utf-8"))
+CASES = read_cases(Path(__file__).parents[2] / "cases/governance/save_work.yaml")
 
 
 DEFAULTS = SaveWorkForm()

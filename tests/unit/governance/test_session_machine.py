@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -27,8 +26,6 @@ from interpose.governance.sessions import GovernedSession, Halt
 from interpose.store import open_store
 from interpose.store.protocols import Store
 from interpose.types import Context, ToolCall
-
-pytestmark = pytest.mark.timeout(240)
 
 HOUR = 60
 RESUME, FRESH = HOUR, 48 * HOUR

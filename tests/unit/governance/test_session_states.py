@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from msgspec.structs import replace
 
 from interpose.governance.durations import NANOSECONDS
@@ -14,13 +13,12 @@ from interpose.governance.file_model import SessionsForm
 from interpose.governance.session_states import after_event, counted, new_session, state_at, strictest
 from interpose.governance.sessions import Delegation, GovernedSession, Halt, SeenStep, SpawnCount
 from interpose.types import Context
+from tests.case_files import read_cases
 from tests.noted import noted
 
 MINUTE = 60 * NANOSECONDS
 NOON = 1_900_000_000 * NANOSECONDS
-STORIES = yaml.safe_load(
-    (Path(__file__).parents[2] / "cases/governance/session_states.yaml").read_text(encoding="utf-8")
-)
+STORIES = read_cases(Path(__file__).parents[2] / "cases/governance/session_states.yaml")
 
 
 def session(**fields: Any) -> GovernedSession:

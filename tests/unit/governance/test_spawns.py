@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose.carried_calls import canonical
 from interpose.governance.spawns import MOST_AT_ONCE, delegation_of, spawn_of
 from interpose.types import Context, ToolCall
+from tests.case_files import read_cases
 from tests.noted import noted
 
-CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/governance/spawns.yaml").read_text(encoding="utf-8"))
+CASES = read_cases(Path(__file__).parents[2] / "cases/governance/spawns.yaml")
 
 
 def call_of(tool: str, arguments: dict[str, Any], host: str = "") -> ToolCall:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from interpose.config.load import Loaded, load
+from interpose.environment.verified import verify
+from interpose.install import own_environment
 from interpose.install.apply import apply
 from interpose.install.places import InstallTarget, Scope, target_of
 from interpose.install.plan import Plan, plan_install, plan_uninstall
@@ -27,7 +30,12 @@ def new_home(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(path))
+    monkeypatch.setattr(own_environment, "verify", _verify_once)
     return path
+
+
+_verify_once = cache(verify)
+"""Every file of this environment is hashed once, and not by every test that runs doctor."""
 
 
 def answered(typed: str | None) -> Callable[[str], str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from time import time_ns
 
@@ -20,6 +22,7 @@ from interpose.install.plan import is_ours
 from interpose.install.remedies import HostCheck
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.unit.install.homes import installed, new_home, target
+from tests.unit.install.hook_runs import answered_in_process
 
 NODE = shutil.which("node") or ""
 
@@ -30,18 +33,32 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     home = new_home(tmp_path / "home", monkeypatch)
     (home / "bin").mkdir()
     monkeypatch.setenv("PATH", f"{home / 'bin'}:/usr/bin:/bin")
+    with no_server_starts():
+        yield home
+
+
+@contextmanager
+def no_server_starts() -> Iterator[None]:
+    """Hold the lock of those who start a server, unless it is held already."""
     lock = Path(load().config.hooks.socket).with_name("start.lock")
-    lock.parent.mkdir(parents=True, mode=0o700)
+    if lock.exists():
+        yield
+        return
+    lock.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
     handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    yield home
-    os.close(handle)
+    try:
+        yield
+    finally:
+        os.close(handle)
 
 
-def checks(name: str, seen: LastHeard | None = None) -> dict[str, HostCheck]:
+def checks(name: str, seen: LastHeard | None = None, *, as_processes: bool = False) -> dict[str, HostCheck]:
+    """What is found at the one place of a host. Its hooks answer in this process, unless processes are wanted."""
     loaded = load()
     ((where, record),) = installed_targets(loaded, Path("/nowhere"), name)
-    return {check.name: check for check in examine(where, record, loaded, seen).checks}
+    with nullcontext() if as_processes else answered_in_process(where):
+        return {check.name: check for check in examine(where, record, loaded, seen).checks}
 
 
 def opened(found: dict[str, HostCheck]) -> set[str]:
@@ -50,9 +67,9 @@ def opened(found: dict[str, HostCheck]) -> set[str]:
 
 @pytest.mark.parametrize("name", ["claude-code", "cline", "opencode", "windsurf"])
 def test_hooks_that_hold(name: str, home: Path) -> None:
-    """One host of each layout and language."""
+    """One host of each layout and language, and the first one as it is: as processes."""
     installed(target(name))
-    found = checks(name)
+    found = checks(name, as_processes=name == "claude-code")
     assert opened(found) == set()
     assert "refused in" in found["refuses"].text
     assert "allowed in" in found["allows"].text
@@ -60,21 +77,38 @@ def test_hooks_that_hold(name: str, home: Path) -> None:
     assert found["if it crashes"].level == "ok"
 
 
-def test_a_client_that_is_gone_refuses_and_is_found(home: Path) -> None:
+def test_a_client_that_is_gone_is_found(home: Path) -> None:
     installed(target("codex"))
     (load().places.state / "hooks" / "codex").unlink()
     found = checks("codex")
-    assert {"installed", "allows", "files", "trust"} == opened(found)
-    assert found["refuses"].level == "ok"
+    assert opened(found) == {"installed", "asks", "files", "trust"}
+    assert "refuses" not in found
 
 
-def test_a_hook_that_lets_everything_through(home: Path) -> None:
+def test_a_client_that_somebody_changed_is_found_and_not_run(home: Path) -> None:
     installed(target("kiro"))
     client = load().places.state / "hooks" / "kiro"
-    client.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    client.write_text(f"#!/bin/sh\ntouch {home}/ran\n", encoding="utf-8")
     found = checks("kiro")
-    assert opened(found) == {"installed", "refuses"}
-    assert found["refuses"].text.startswith("should be refused, but is allowed")
+    assert opened(found) == {"installed", "asks"}
+    assert found["asks"].text.startswith("the hook was not tried")
+    assert not (home / "ran").exists()
+
+
+@pytest.mark.parametrize("line", ["touch {ran}; interpose hook claude-code", "{home}/interpose/hooks/claude-code"])
+def test_what_a_repository_brings_is_not_run(home: Path, line: str) -> None:
+    """It looks like ours. What runs in a person's terminal may answer for them."""
+    own = home / "interpose" / "hooks" / "claude-code"
+    own.parent.mkdir(parents=True)
+    own.write_text(f"#!/bin/sh\ntouch {home}/ran\n", encoding="utf-8")
+    own.chmod(0o755)
+    where = target("claude-code")
+    hook = {"type": "command", "command": line.format(home=home, ran=home / "ran")}
+    where.path.parent.mkdir(parents=True, exist_ok=True)
+    where.path.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [hook]}]}}), encoding="utf-8")
+    found = checks("claude-code")
+    assert {"installed", "asks"} <= opened(found)
+    assert not (home / "ran").exists()
 
 
 def test_a_guard_that_was_switched_off(home: Path) -> None:
@@ -97,7 +131,7 @@ def test_hooks_that_somebody_changed(home: Path) -> None:
     where.path.write_text(text.replace('"onFailure": "block"', '"onFailure": "continue"'), encoding="utf-8")
     where.path.chmod(0o666)
     found = checks("claude-code")
-    assert opened(found) == {"installed", "files"}
+    assert opened(found) == {"installed", "asks", "files"}
     assert "interpose install claude-code" in found["installed"].todo
 
 
@@ -145,6 +179,17 @@ def test_when_it_was_heard(note: str, seen: LastHeard | None, trace_after: int |
     assert found.get("never asked", found["last event"]).level == level, note
 
 
+def test_a_status_line_of_the_users_own_is_told_how_to_show_questions(home: Path) -> None:
+    installed(target("claude-code"))
+    assert "status line" not in checks("claude-code")
+    file = target("claude-code").path
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"statusLine": {"type": "command", "command": "mine"}}))
+    found = checks("claude-code")
+    assert found["status line"].level == "note"
+    assert "interpose/hooks/claude-code-line with the same input" in found["status line"].text
+    assert opened(found) == set()
+
+
 @pytest.mark.parametrize(
     ("said", "level"),
     [("2.1.325 (Claude Code)", "ok"), ("2.1.294 (Claude Code)", "open"), ("1.9", "open"), ("none", "ok")],
@@ -185,7 +230,10 @@ def test_the_commands_of_the_page(home: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(home)
     page = (Path(__file__).parents[3] / "docs" / "install.md").read_text(encoding="utf-8")
     lines = [line.partition("#")[0].split() for line in page.splitlines() if line.startswith("$ interpose ")]
-    assert [main(words[2:]) for words in lines] == [0] * len(lines)
+    with ExitStack() as until_the_end:  # a hook starts a server after it answered
+        for words in lines:
+            until_the_end.enter_context(no_server_starts())  # `--purge` takes the lock away, too
+            assert main(words[2:]) == 0, words
     assert {words[2] for words in lines} == {"install", "doctor", "uninstall"}
     assert not target("claude-code").path.exists()
 

@@ -185,3 +185,78 @@ def test_the_command_line_survives_a_home_with_blanks(tmp_path: Path, monkeypatc
     assert not plan_install(where, load()).changed
     uninstalled(where)
     assert not where.path.exists()
+
+
+OWN_LINE = {"type": "command", "command": "~/bin/my-line"}
+
+
+def line_in(home: Path) -> object:
+    return json.loads((home / ".claude" / "settings.json").read_text()).get("statusLine")
+
+
+def written(home: Path, settings: object) -> Path:
+    file = home / ".claude" / "settings.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(settings))
+    return file
+
+
+def test_questions_are_shown_in_the_status_line_where_there_is_none(home: Path) -> None:
+    file = written(home, {"model": "opus"})
+    before = file.read_bytes()
+    installed(target("claude-code"))
+    line = line_in(home)
+    assert isinstance(line, dict)
+    assert line["command"].endswith("/interpose/hooks/claude-code-line")
+    assert line["refreshInterval"] == 1
+    assert Path(line["command"]).stat().st_mode & 0o777 == 0o700
+    assert not installed(target("claude-code")).changed
+    assert "statusMessage" not in file.read_text(), "nothing is said about calls without a question"
+    uninstalled(target("claude-code"))
+    assert file.read_bytes() == before
+
+
+def test_a_status_line_of_the_users_own_stays(home: Path) -> None:
+    file = written(home, {"statusLine": OWN_LINE})
+    before = file.read_bytes()
+    installed(target("claude-code"))
+    assert line_in(home) == OWN_LINE
+    assert not installed(target("claude-code")).changed
+    uninstalled(target("claude-code"))
+    assert file.read_bytes() == before
+
+
+def test_a_status_line_that_the_user_put_in_the_place_of_ours_stays(home: Path) -> None:
+    written(home, {"model": "opus"})
+    installed(target("claude-code"))
+    file = home / ".claude" / "settings.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"statusLine": OWN_LINE}))
+    installed(target("claude-code"))
+    assert line_in(home) == OWN_LINE
+    uninstalled(target("claude-code"))
+    assert json.loads(file.read_text()) == {"model": "opus", "statusLine": OWN_LINE}
+
+
+def test_an_older_line_of_ours_is_replaced(home: Path) -> None:
+    written(home, {})
+    installed(target("claude-code"))
+    file = home / ".claude" / "settings.json"
+    wanted = line_in(home)
+    file.write_text(file.read_text().replace('"refreshInterval": 1', '"refreshInterval": 9'))
+    assert installed(target("claude-code")).changed
+    assert line_in(home) == wanted
+
+
+def test_a_project_gets_no_status_line(home: Path, tmp_path: Path) -> None:
+    """It would take the place of its users' own ones."""
+    where = target("claude-code", "project", tmp_path)
+    installed(where)
+    assert "statusLine" not in json.loads(where.path.read_text())
+
+
+def test_where_nobody_waits_there_is_no_status_line(home: Path) -> None:
+    settings = home / ".config" / "interpose" / "interpose.yaml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("hooks: {wait: {claude-code: 0}}\n")
+    installed(target("claude-code"))
+    assert line_in(home) is None

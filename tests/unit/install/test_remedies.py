@@ -8,10 +8,12 @@ import json
 import os
 import socket
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from time import time_ns
+from unittest.mock import patch
 
 import pytest
 
@@ -20,6 +22,8 @@ from interpose.build import open_ledger, open_service
 from interpose.cli import main
 from interpose.config.load import load
 from interpose.driving import drive
+from interpose.environment.facts import environment_at
+from interpose.install import own_environment
 from interpose.install.remedies import REMEDIES
 from interpose.store.protocols import NEVER
 from interpose.surfaces.hosts.all_hosts import HOSTS
@@ -104,6 +108,23 @@ def guard_off(home: Path, _stack: ExitStack) -> None:
     policy.mkdir()
     (policy / "rules.yaml").write_text("version: 1\ndisable: [baseline/write-vital]\n", encoding="utf-8")
     installed(target("windsurf"))
+
+
+REFUSING = """version: 1
+rules:
+  - {id: mine/nothing, on: {tools: [exec]}, when: "true", action: deny, message: Nothing runs today.}
+"""
+
+
+def refuses_everything(home: Path, _stack: ExitStack) -> None:
+    policy = home / ".config" / "interpose" / "policy"
+    policy.mkdir(parents=True)
+    (policy / "rules.yaml").write_text(REFUSING, encoding="utf-8")
+    installed(target("windsurf"))
+
+
+def chosen_and_tried(_home: Path, _stack: ExitStack) -> None:
+    installed(target("kiro"), fail_open=True)
 
 
 def chosen(_home: Path, _stack: ExitStack) -> None:
@@ -200,6 +221,20 @@ def let_through(_home: Path, _stack: ExitStack) -> None:
     (_ledger() / "opened.jsonl").write_text('{"at": 1, "host": "kiro"}\n', encoding="utf-8")
 
 
+def tampered_environment(home: Path, stack: ExitStack) -> None:
+    """A library is not as its record says, a file runs at every start, and nothing says which Python was meant."""
+    library = home / "env" / "lib" / "site-packages"
+    info = library / "interpose-0.2.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "RECORD").write_text("interpose.py,sha256=AAAA,3\n", encoding="utf-8")
+    (library / "interpose.py").write_text("x=1", encoding="utf-8")
+    (library / "more.pth").write_text("import more\n", encoding="utf-8")
+    spoilt = environment_at(
+        str(home / "env"), virtual=True, interpreter=sys.executable, libraries=(str(library),), package=""
+    )
+    stack.enter_context(patch.object(own_environment, "running", lambda: spoilt))
+
+
 def nothing(_home: Path, _stack: ExitStack) -> None:
     """Nobody has installed anything."""
 
@@ -209,10 +244,12 @@ def nothing(_home: Path, _stack: ExitStack) -> None:
 OPEN: list[tuple[Spoil, set[str], str, str]] = [
     (never_decides, {"installed", "asks"}, ".claude/settings.json", "interpose install claude-code"),
     (no_json, {"installed", "asks"}, ".claude/settings.json", "put that right, then run"),
-    (lets_everything_through, {"installed", "refuses"}, ".kiro/agents/interpose.json", "interpose check 'truncate"),
-    (client_gone, {"allows", "files", "trust"}, ".codex/config.toml", "/hooks"),
-    (no_way_back, {"if it crashes"}, ".kiro/agents/interpose.json", "interpose install kiro"),
+    (lets_everything_through, {"installed", "asks"}, ".kiro/agents/interpose.json", "interpose install kiro"),
+    (client_gone, {"asks", "files", "trust"}, ".codex/config.toml", "/hooks"),
+    (no_way_back, {"installed", "asks"}, ".kiro/agents/interpose.json", "interpose install kiro"),
+    (refuses_everything, {"allows"}, ".codeium/windsurf/hooks.json", "interpose check true"),
     (guard_off, {"refuses", "without a server"}, ".codeium/windsurf/hooks.json", "interpose policy test"),
+    (chosen_and_tried, {"fail-open", "if it crashes"}, ".kiro/agents/interpose.json", "interpose install kiro"),
     (chosen, {"fail-open"}, ".kiro/agents/interpose.json", "without --fail-open"),
     (configured, {"fail-open"}, ".config/interpose/interpose.yaml", "take `hooks.fail_open` out"),
     (anybody_s, {"files"}, ".kiro/agents/interpose.json", "run `chmod o-w "),
@@ -228,6 +265,12 @@ OPEN: list[tuple[Spoil, set[str], str, str]] = [
     (unapproved, {"unapproved"}, "ledger/ledger.db", "the mode in which"),
     (forged, {"grants"}, "ledger/ledger.db", "interpose grants revoke"),
     (let_through, {"let through"}, "ledger/opened.jsonl", "remove this file"),
+    (
+        tampered_environment,
+        {"program files", "start files", "interpreter"},
+        "site-packages/interpose.py",
+        "-m pip install --force-reinstall",
+    ),
     (nothing, {"hooks"}, "interpose/installs", "interpose install --list"),
 ]
 
@@ -266,7 +309,8 @@ def test_every_remedy_is_tried() -> None:
 def test_every_line_that_can_be_open_has_a_remedy() -> None:
     """By the source: a new line needs a row of the table."""
     root = Path(interpose.__file__).parent
-    files = ("install/doctor.py", "install/unguarded.py", "install/believed_files.py", "cli/doctor.py")
+    files = ("install/doctor.py", "install/unguarded.py", "install/believed_files.py", "cli/doctor.py",
+             "install/own_environment.py")  # fmt: skip
     nodes = [node for file in files for node in ast.walk(ast.parse((root / file).read_text(encoding="utf-8")))]
     calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
     made = [node.args for node in calls if ast.unparse(node.func) in ("HostCheck", "Unguarded", "_expected")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from interpose.ledger.frames import frame, header, read_file
 from interpose.store import open_store
 from interpose.store.protocols import Query
 from tests.ledgers import ListStore, all_records, guarded, run
-from tests.postgres import Server
 
 CALLS = 12
 
@@ -169,12 +167,6 @@ def test_a_recovered_ledger_says_what_was_broken(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as running:
-        yield running
-
-
 POSTGRES = [
     ("a row edited", "UPDATE interpose.entries SET decision = 'deny' WHERE seq = 3"),
     ("terms misspelled", "UPDATE interpose.entries SET terms = substr(terms, 2) WHERE terms <> ''"),
@@ -184,8 +176,8 @@ POSTGRES = [
 
 
 @pytest.mark.parametrize(("note", "sql"), POSTGRES, ids=[case[0] for case in POSTGRES])
-def test_over_postgresql_verify_finds_the_same(note: str, sql: str, server: Server, tmp_path: Path) -> None:
-    with open_ledger(tmp_path, store_url=server.new_database()) as ledger:
+def test_over_postgresql_verify_finds_the_same(note: str, sql: str, postgres_address: str, tmp_path: Path) -> None:
+    with open_ledger(tmp_path, store_url=postgres_address) as ledger:
         engine = Engine(guarded(), recorder=ledger.recorder)
         for number in range(5):
             run(engine, f"cat /work/{number}.txt")

@@ -29,6 +29,10 @@ class Toy:
         self.events: list[PinEvent] = []
         self.desk = self.again()
 
+    def close(self) -> None:
+        if self.store is not None:
+            self.store.close()
+
     def again(self) -> PinDesk:
         """As after a restart."""
         return PinDesk(self.files(), told=self.events.append)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ from tests.unit.pins.servers import KEY, Toy, tool
 
 
 @pytest.fixture
-def toy(tmp_path: Path) -> Toy:
-    return Toy(tmp_path)
+def toy(tmp_path: Path) -> Iterator[Toy]:
+    with closing(Toy(tmp_path)) as toy:
+        yield toy
 
 
 def test_the_first_listing_counts_and_survives_a_restart(toy: Toy) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,11 +15,12 @@ from interpose.policy.evaluate import opinion, opinions
 from interpose.policy.load import load, load_text, pack_names
 from interpose.policy.variables import Variables
 from interpose.types import HookPoint
+from tests.case_files import read_cases
 
 COMMANDS = [
     row["command"]
     for file in sorted((Path(__file__).parents[2] / "cases" / "shell").rglob("*.yaml"))
-    for row in yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    for row in read_cases(file)
 ]
 
 ATOMS = (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interpose import ToolCall
+from interpose import Context, ToolCall
 from interpose.carried_calls import canonical
 from interpose.policy.interceptor import PolicyInterceptor
 from interpose.policy.load import RuleText, load_texts
@@ -87,3 +87,44 @@ def test_rules_of_a_project_have_little_time_together() -> None:
     (decision,) = found[0].decisions
     assert isinstance(decision, Deny)
     assert "the rules of the project took more than 0.25 seconds" in decision.reason
+
+
+FOREIGN = """
+version: 1
+rules:
+  - {id: no-push, on: {tools: [exec]}, when: 'effects.exists(e, e.kind == "vcs.publish")', action: deny}
+  - {id: no-curl, on: {tools: [Bash]}, when: 'args.command.startsWith("curl ")', action: deny}
+  - {id: no-keys, on: {tools: [read]}, when: 'args.path.endsWith(".key")', action: deny}
+  - {id: no-part, on: {tools: [group:runtime]}, when: 'effects.exists(e, e.text == "gone")', action: deny}
+  - {id: no-outside, when: 'effects.exists(e, e.resource == "/home/dev/other")', action: deny}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "rule"),
+    [
+        ("mcp__x__bash", {"command": "git push"}, "no-push"),
+        ("mcp__x__run_command", {"cmd": "curl a.example"}, "no-curl"),
+        ("my_terminal", {"command": "curl a.example"}, "no-curl"),
+        ("mcp__x__bash", {"command": "cd b; rm -r gone"}, "no-part"),
+        ("mcp__x__bash", {"command": "ls", "path": "../other"}, "no-outside"),
+        ("mcp__files__read_file", {"path": "/a/b.key"}, "no-keys"),
+        ("mcp__files__read_file", {"filePath": "/a/b.key"}, "no-keys"),
+        ("mcp__x__open_terminal", {}, ""),
+        ("mcp__x__open_terminal", {"title": "curl "}, ""),
+        ("mcp__x__note", {"command_line_help": "curl a.example"}, ""),
+    ],
+)
+def test_a_rule_about_a_known_tool_holds_for_a_server_s_tool_that_is_one(
+    tool: str, arguments: dict[str, Any], rule: str
+) -> None:
+    policy = load_texts([RuleText("rules.yaml", FOREIGN, Level.USER)])
+    call = ToolCall(tool, arguments, context=Context(cwd="/home/dev/proj"))
+    decisions = PolicyInterceptor(policy).intercept(canonical(call)).decisions
+    assert [one.rule for one in decisions if isinstance(one, Deny)] == ([rule] if rule else [])
+
+
+def test_a_server_s_shell_is_rewritten_where_it_reads_its_command() -> None:
+    decision = decided("mcp__x__run_command", {"cmd": "git clone u"})
+    assert isinstance(decision, Transform)
+    assert decision.payload.arguments == {"cmd": "git clone u --depth 1"}

@@ -160,6 +160,17 @@ def test_a_directory_that_cannot_be_looked_into_is_an_error(tmp_path: Path, monk
         load([RulePlace(str(tmp_path), Level.ORGANISATION)])
 
 
+def test_a_link_that_cannot_be_followed_is_an_error_and_one_to_nothing_is_none(tmp_path: Path) -> None:
+    """Its rules would be gone, too. Seen to fail with `Path.is_file` of Python 3.14, which returns False here."""
+    (tmp_path / "a.yaml").write_text(f"version: 1\nrules: [{DENY_RM}]")
+    (tmp_path / "gone.yaml").symlink_to(tmp_path / "gone")
+    (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
+    assert [compiled.rule.id for compiled in load([RulePlace(str(tmp_path))]).rules] == ["rm"]
+    (tmp_path / "b.yaml").symlink_to(tmp_path / ("x" * 300))
+    with pytest.raises(PolicyError, match=r"b.yaml:1: can't be read: File name too long"):
+        load([RulePlace(str(tmp_path))])
+
+
 def test_a_project_file_that_is_no_file_makes_nobody_wait(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "policy.yaml")
     with pytest.raises(PolicyError, match=r"policy.yaml:1: can't be read: expected a regular file"):

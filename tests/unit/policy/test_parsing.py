@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose.errors import PolicyError
 from interpose.policy.load import load_text
 from interpose.policy.parsing import json_schema, parse
 from interpose.policy.rules import Level
 from interpose.types import HookPoint
+from tests.case_files import read_cases
 
 GOOD = """version: 1
 rules:
@@ -29,9 +29,7 @@ rules:
     redact: {pattern: "x+", replacement: "-"}
 """
 
-MISTAKES: list[dict[str, Any]] = yaml.safe_load(
-    (Path(__file__).parents[2] / "cases" / "policy" / "mistakes.yaml").read_text(encoding="utf-8")
-)
+MISTAKES: list[dict[str, Any]] = read_cases(Path(__file__).parents[2] / "cases" / "policy" / "mistakes.yaml")
 
 
 def problems(text: str) -> list[str]:

@@ -27,7 +27,8 @@ def clean_seconds() -> float:
 def test_hostile_text_costs_no_more_than_some_times_clean_text(family: str, clean_seconds: float) -> None:
     text = TEXTS[family](SIZE)
     redactor = Redactor()
-    assert min(cpu_seconds(lambda: redactor.redact(text)) for _ in range(2)) < MOST * max(clean_seconds, 0.005)
+    most = MOST * max(clean_seconds, 0.005)
+    assert any(cpu_seconds(lambda: redactor.redact(text)) < most for _ in range(2))
 
 
 @pytest.mark.parametrize("family", TEXTS)

@@ -74,3 +74,33 @@ def test_a_line_without_any_gap_goes_out_too(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(stream, "MAX_HELD", 1000)
     redacting = StreamRedactor(REDACTOR)
     assert redacting.feed(b"a" * 2000, hurry=True) == b"a" * 2000
+
+
+def test_a_key_without_end_is_not_kept_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "MAX_HELD", 1000)
+    redacting = StreamRedactor(REDACTOR)
+    assert not redacting.feed(b"-----BEGIN RSA PRIVATE KEY-----\n" + b"A" * 900, hurry=True)
+    given = redacting.feed(b" A" * 1000, hurry=True)
+    assert given.startswith(b"[redacted:rsa-private-key:")
+    assert len(given) > 1000
+
+
+@pytest.mark.parametrize("text", [b"-----BEGIN", b"-----BEGIN RSA PRIVATE KEY-----\n", BODY.encode() + b"\n"])
+@pytest.mark.parametrize("first", [b"", b"-----BEGIN RSA PRIVATE KEY-----\n"])
+def test_small_parts_do_not_make_everything_be_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch, first: bytes, text: bytes
+) -> None:
+    looked = 0
+    safe_end = StreamRedactor._safe_end
+
+    def counted(redacting: StreamRedactor) -> int:
+        nonlocal looked
+        looked += len(redacting._held)
+        return safe_end(redacting)
+
+    monkeypatch.setattr(StreamRedactor, "_safe_end", counted)
+    whole = first + text * (200_000 // len(text))
+    redacting = StreamRedactor(REDACTOR)
+    for at in range(0, len(whole), 32):
+        redacting.feed(whole[at : at + 32], hurry=True)
+    assert looked < 60 * len(whole)

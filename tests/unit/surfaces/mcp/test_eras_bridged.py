@@ -9,9 +9,11 @@ import pytest
 
 from interpose.surfaces.mcp.contract import Era
 from interpose.surfaces.mcp.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION, result_for
+from interpose.surfaces.mcp.server_words import heading
 from tests.mcp_peers import SILENT, FakeClient, FakeServer, Message, OpenGate, PeerError, gateway, text, until
 
 ERAS: tuple[Era, ...] = ("handshake", "modern")
+MARKED = f"{heading('a')}\n> Which?"
 FORM = {"mode": "form", "message": "Which?", "requestedSchema": {"type": "object", "properties": {}}}
 YES = {"action": "accept", "content": {"which": "this"}}
 PAIRS = [(client, server) for client in ERAS for server in ERAS]
@@ -100,7 +102,7 @@ def test_a_question_of_a_server_reaches_an_old_client_as_a_request(server_era: E
             result = await client.call("a__echo")
             assert result["content"][0]["text"] == "got this"
             (asked,) = client.heard("elicitation/create")
-            assert asked["params"]["message"] == "Which?"
+            assert asked["params"]["message"] == MARKED
             assert client.during[client.frames.index(asked)] == 2, "on HTTP it belongs on the stream of its call"
 
     asyncio.run(main())
@@ -116,7 +118,7 @@ def test_a_question_of_a_server_reaches_a_modern_client_as_a_result(server_era: 
             assert asked["resultType"] == "input_required"
             assert "the server's own" not in str(asked), "a server's state is not the client's to carry"
             ((key, request),) = asked["inputRequests"].items()
-            assert request["method"] == "elicitation/create"
+            assert (request["method"], request["params"]["message"]) == ("elicitation/create", MARKED)
             again = {"inputResponses": {key: YES}, "requestState": asked["requestState"]}
             result = await client.call("a__echo", {"x": 1}, **again)
             assert result["content"][0]["text"] == "got this"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,9 @@ SERVERS = {"fs": connection_of(command="npx", args=["fs"]), "web": connection_of
 
 
 @pytest.fixture
-def toy(tmp_path: Path) -> Toy:
-    return Toy(tmp_path)
+def toy(tmp_path: Path) -> Iterator[Toy]:
+    with closing(Toy(tmp_path)) as toy:
+        yield toy
 
 
 def catalogue(toy: Toy, mode: Mode = "first-use", **servers: Any) -> PinnedCatalogue:

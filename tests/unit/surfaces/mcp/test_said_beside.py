@@ -9,6 +9,7 @@ import pytest
 
 from interpose.secrets import Redactor
 from interpose.surfaces.mcp.gate_asides import aside
+from interpose.surfaces.mcp.server_words import heading
 from tests.mcp_peers import FakeClient, FakeServer, Message, PeerError, gateway, text
 
 TOKEN = "ghp_" + "a8Kd93jsKq02mZpXw7vLt5RbYc1NeUf4HgQ6"
@@ -62,7 +63,7 @@ def test_questions_of_an_old_server(era: Any) -> None:
         async with gateway({"a": FakeServer("handshake", on={"tools/call": asking})}, client):
             result = await client.call("a__echo")
             asked = result["inputRequests"]["q1"] if era == "modern" else heard[0]
-            assert asked["params"]["message"] == "[hidden]"
+            assert asked["params"]["message"] == f"{heading('a')}\n> [hidden]"
 
     asyncio.run(main())
 

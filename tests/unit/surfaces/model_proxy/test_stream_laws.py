@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpose.surfaces.model_proxy.dialects import Dialect
 from interpose.surfaces.model_proxy.found_calls import PASSED, Ruling, TextInstead
+from tests.case_files import read_cases
 from tests.model_clients import lowered, normal, runs
 from tests.model_streams import DIALECTS, Ruled, passed, sent
 
@@ -23,7 +23,7 @@ CASES = Path(__file__).parents[3] / "cases" / "model_proxy"
 
 def corpus(name: str) -> list[dict[str, Any]]:
     """Every event of the cases of a dialect, hostile ones included."""
-    data = yaml.safe_load((CASES / f"{name}.yaml").read_text(encoding="utf-8"))
+    data = read_cases(CASES / f"{name}.yaml")
     return [event for case in data["cases"] for event in case.get("events", ())]
 
 

@@ -11,6 +11,7 @@ from time import monotonic
 
 import pytest
 
+from interpose.surfaces.hook_clients import child_process
 from interpose.surfaces.hook_clients.child_process import ChildError, Send, start_in_child
 
 
@@ -46,7 +47,7 @@ def _cut_off(send: Send) -> None:
 
 def _endless(_send: Send) -> None:
     while True:
-        pass
+        signal.pause()
 
 
 @pytest.mark.parametrize(
@@ -57,12 +58,27 @@ def _endless(_send: Send) -> None:
         (_silent, "crashed"),
         (_killed, "crashed"),
         (_cut_off, "crashed"),
-        (_endless, "no decision in time"),
     ],
 )
 def test_whatever_is_no_answer_is_an_error(work: Callable[[Send], None], says: str) -> None:
     with pytest.raises(ChildError, match=says):
-        start_in_child(work, monotonic() + 2)()
+        start_in_child(work, monotonic() + 20)()
+
+
+def test_no_answer_in_time_is_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+    end = child_process._end
+
+    def end_at_once(child: int, reading: int, linger: float) -> None:
+        given.append(linger)
+        end(child, reading, 0)
+
+    monkeypatch.setattr(child_process, "_end", end_at_once)
+    before = _children()
+    with pytest.raises(ChildError, match="no decision in time"):
+        start_in_child(_endless, monotonic() + 0.2)()
+    assert given == [0]
+    assert _children() <= before
 
 
 def _children() -> set[str]:
@@ -76,7 +92,9 @@ def _children() -> set[str]:
     return found
 
 
-def test_a_child_that_does_not_end_has_still_answered() -> None:
+def test_a_child_that_does_not_end_has_still_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child_process, "_LINGER", 0.1)
+
     def work(send: Send) -> None:
         send(b"yes")
         _endless(send)

@@ -15,7 +15,8 @@ from interpose.surfaces.hook_clients.client_files import LONGEST
 from interpose.surfaces.hook_clients.programs.socket_client import STALLED_SECONDS, stalled_file
 from tests.hooked import PROOF, TOKEN, Hooks, StandIn, answer_bytes, event_of, saying
 
-FAST = "hooks: {deadline: 4}"
+PATIENT, HASTY = "hooks: {deadline: 120}", "hooks: {deadline: 10}"
+"""For those who get an answer, and for those who get none. A busy machine is slow in both."""
 DENY = b'{"permission":"deny"}\n\n'
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of others")
 
@@ -27,7 +28,12 @@ def stand_in(tmp_path: Path) -> StandIn:
 
 @pytest.fixture
 def hooks(tmp_path: Path, stand_in: StandIn) -> Hooks:
-    return Hooks(tmp_path, python=str(stand_in.path), settings=FAST)
+    return Hooks(tmp_path, python=str(stand_in.path), settings=PATIENT)
+
+
+@pytest.fixture
+def hasty(tmp_path: Path, stand_in: StandIn) -> Hooks:
+    return Hooks(tmp_path, python=str(stand_in.path), settings=HASTY)
 
 
 TAKEN_APART = b"$(x) `y` %s \\n \xff * \"'"
@@ -101,11 +107,11 @@ NO_ANSWERS = [
 @pytest.mark.parametrize(("note", "reply"), NO_ANSWERS, ids=[case[0] for case in NO_ANSWERS])
 @pytest.mark.parametrize("way", ["bash", "python"])
 def test_whatever_is_no_answer_is_decided_in_process(
-    way: str, note: str, reply: bytes | None, hooks: Hooks, stand_in: StandIn
+    way: str, note: str, reply: bytes | None, hasty: Hooks, stand_in: StandIn
 ) -> None:
-    with saying(reply, hooks.socket if way == "python" else None) as (port, _):
-        hooks.point_to(port)
-        done = hooks.run(way, event_of("ls"))
+    with saying(reply, hasty.socket if way == "python" else None) as (port, _):
+        hasty.point_to(port)
+        done = hasty.run(way, event_of("ls"))
     assert (done.stdout, done.code) == (b"decided", 0), note
     assert "-m interpose hook claude-code" in stand_in.words
     assert "--in-process" in stand_in.words, "a server that gave no answer is not asked again"
@@ -121,15 +127,15 @@ def test_whoever_took_the_port_of_a_killed_server_is_not_believed(proof: str, ho
     assert "--in-process" in stand_in.words
 
 
-def test_a_server_that_hangs_is_taken_out_of_the_way_of_the_next(hooks: Hooks, stand_in: StandIn) -> None:
-    with saying(None) as (port, _), saying(None, hooks.socket):
-        hooks.point_to(port)
-        hooks.run("bash", event_of("ls"))
-        noted = Path(stalled_file(str(hooks.socket)))
+def test_a_server_that_hangs_is_taken_out_of_the_way_of_the_next(hasty: Hooks, stand_in: StandIn) -> None:
+    with saying(None) as (port, _), saying(None, hasty.socket):
+        hasty.point_to(port)
+        hasty.run("bash", event_of("ls"))
+        noted = Path(stalled_file(str(hasty.socket)))
         assert time() < int(noted.read_bytes()) <= time() + STALLED_SECONDS
         before = noted.stat().st_mtime_ns
         for way in ("bash", "python"):
-            hooks.run(way, event_of("ls"))
+            hasty.run(way, event_of("ls"))
             assert "--in-process" in stand_in.words
     assert noted.stat().st_mtime_ns == before  # nobody waited again
 
@@ -248,7 +254,8 @@ def test_a_refusal_is_what_the_host_understands(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["bash", "python"])
-def test_an_event_that_does_not_end_is_a_refusal(way: str, hooks: Hooks) -> None:
+def test_an_event_that_does_not_end_is_a_refusal(way: str, tmp_path: Path, stand_in: StandIn) -> None:
+    hooks = Hooks(tmp_path, python=str(stand_in.path), settings="hooks: {deadline: 1}")
     process = hooks.start(way)
     assert process.stdin is not None
     assert process.stdout is not None

@@ -175,6 +175,7 @@ def _listening(reply: bytes | None, path: Path | None = None) -> Iterator[int]:
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield server.getsockname()[1] if path is None else 0
+        server.shutdown(socket.SHUT_RDWR)  # wakes the thread if no client came; closing alone would not
         for peer in kept:
             peer.close()
     thread.join(10)

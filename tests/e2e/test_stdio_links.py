@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
+import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +166,37 @@ def test_its_last_words_say_why_it_ended(tmp_path: Path, run: Run) -> None:
     run(main())
 
 
+class _SlowLoop:
+    """A loop that has a process only when it has ended, as on a busy machine."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    async def subprocess_exec(self, *words: Any, **options: Any) -> tuple[Any, Any]:
+        transport, protocol = await self._loop.subprocess_exec(*words, **options)
+        stdin: Any = transport.get_pipe_transport(0)
+        await until(stdin.is_closing)
+        return transport, protocol
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+
+def test_a_server_that_ends_before_it_is_opened(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        hearing = Hearing()
+        link = ChildLink(program(tmp_path, "import sys; sys.exit('no licence')"))
+        with monkeypatch.context() as patched:
+            loop = _SlowLoop(asyncio.get_running_loop())
+            patched.setattr("interpose.surfaces.mcp.child_link.asyncio.get_running_loop", lambda: loop)
+            await link.open(hearing)
+        await until(lambda: hearing.why)
+        assert hearing.why == ["it ended with exit code 1: no licence"]
+        await link.close()
+
+    run(main())
+
+
 def test_what_it_wrote_before_it_ended_is_heard(tmp_path: Path, run: Run) -> None:
     async def main() -> None:
         hearing = Hearing()
@@ -221,7 +256,7 @@ time.sleep(300)
 
 
 def test_closing_ends_it_with_all_that_it_started(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child_link, "GRACE", 0.2)
+    _hurry(monkeypatch)
 
     async def main() -> None:
         hearing = Hearing()
@@ -234,6 +269,107 @@ def test_closing_ends_it_with_all_that_it_started(tmp_path: Path, run: Run, monk
         assert hearing.why == [], "who closes it is not told that it is gone"
 
     run(main())
+
+
+def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GRACE", "TERM_GRACE"):
+        monkeypatch.setattr(child_link, name, 0.2)
+
+
+ALONE = """
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print(os.getpid(), flush=True)
+time.sleep(300)
+"""
+
+
+async def _cancel_supervision(tmp_path: Path, cancels: int) -> None:
+    """Cancel a task that closes its stubborn server at its end. The server must not outlive it."""
+    hearing = Hearing()
+    link = ChildLink(program(tmp_path, ALONE))
+    await link.open(hearing)
+    await until(lambda: hearing.lines)
+
+    async def supervise() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await link.close()
+
+    task = asyncio.get_running_loop().create_task(supervise())
+    for _ in range(cancels):
+        await asyncio.sleep(0.05)
+        task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    assert not _lives(int(hearing.lines[0]))
+
+
+@pytest.mark.parametrize("cancels", [1, 2, 3], ids=lambda cancels: f"{cancels} cancellations")
+def test_a_cancelled_task_still_ends_its_stubborn_server(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, cancels: int
+) -> None:
+    """As the task that supervises a server is cancelled: while the server runs, and while it is being closed."""
+    _hurry(monkeypatch)
+
+    run(_cancel_supervision(tmp_path, cancels))
+
+
+def test_an_old_timeout_in_a_cancelled_task_does_not_spare_a_server(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until Python 3.11.2, asyncio.timeout ends as a cancellation in a task that was cancelled before it began."""
+    _hurry(monkeypatch)
+    recent = asyncio.timeout
+
+    @asynccontextmanager
+    async def old(seconds: float) -> AsyncIterator[None]:
+        task = asyncio.current_task()
+        assert task is not None
+        cancelled = task.cancelling()
+        try:
+            async with recent(seconds):
+                yield
+        except TimeoutError:
+            if cancelled:
+                raise asyncio.CancelledError from None
+            raise
+
+    monkeypatch.setattr(asyncio, "timeout", old)
+
+    run(_cancel_supervision(tmp_path, 1))
+
+
+OWNER = """
+import asyncio, sys
+from interpose.surfaces.mcp.child_link import ChildLink, ServerProgram
+
+class Side:
+    def received(self, line, during=None, /): print(line.decode(), flush=True)
+    def lost(self, why, /): pass
+
+async def main():
+    link = ChildLink(ServerProgram(name="x", command=sys.executable, args=("-u", sys.argv[1])))
+    await link.open(Side())
+    print("open", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def test_a_gateway_that_is_killed_leaves_no_server_behind(tmp_path: Path) -> None:
+    """Neither one that ignores the end of its input and SIGTERM, nor what that one started."""
+    server = program(tmp_path, STUBBORN.replace("print(child.pid", "print(child.pid, os.getpid()"))
+    command = [sys.executable, "-c", OWNER, server.args[-1]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as owner:
+        assert owner.stdout is not None
+        said = {owner.stdout.readline().strip() for _ in range(2)} - {"open"}
+        started = [int(pid) for pid in said.pop().split()]
+        assert all(map(_lives, started))
+        os.killpg(owner.pid, signal.SIGKILL)
+    asyncio.run(until(lambda: not any(map(_lives, started)), 50))
 
 
 def _lives(pid: int) -> bool:

@@ -1,0 +1,22 @@
+"""The PATH of an agent, as its hook's process has it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from interpose.server.hook_routes import search_path_of
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux tells what a process was started with")
+def test_the_path_that_a_process_was_started_with() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={"PATH": "/a:/b"}) as hook:
+        assert search_path_of(hook.pid) == "/a:/b"
+        hook.communicate(b"\n", timeout=60)
+
+
+def test_an_unknown_process_has_no_path() -> None:
+    assert search_path_of(0) == ""
