@@ -13,7 +13,10 @@ from interpose.server.hook_routes import search_path_of
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux tells what a process was started with")
 def test_the_path_that_a_process_was_started_with() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={"PATH": "/a:/b"}) as hook:
+    speaks_first = [sys.executable, "-c", "input(print('here', flush=True) or '')"]
+    with subprocess.Popen(speaks_first, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"PATH": "/a:/b"}) as hook:
+        assert hook.stdout is not None
+        hook.stdout.readline()  # the kernel names no environment until the new program runs, which is after Popen returns
         assert search_path_of(hook.pid) == "/a:/b"
         hook.communicate(b"\n", timeout=60)
 
