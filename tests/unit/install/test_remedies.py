@@ -26,6 +26,7 @@ from interpose.environment.facts import environment_at
 from interpose.install import own_environment
 from interpose.install.remedies import REMEDIES
 from interpose.store.protocols import NEVER
+from interpose.surfaces.hook_clients import client_files
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.event_answer import answer
 from tests.unit.install.homes import installed, new_home, target
@@ -123,8 +124,10 @@ def refuses_everything(home: Path, _stack: ExitStack) -> None:
     installed(target("windsurf"))
 
 
-def chosen_and_tried(_home: Path, _stack: ExitStack) -> None:
-    installed(target("kiro"), fail_open=True)
+def no_fallback(_home: Path, stack: ExitStack) -> None:
+    """`install` itself wrote a line without one: only such a line is tried, and doctor still has to notice."""
+    stack.enter_context(patch.object(client_files, "_or_refused", lambda *_: ""))
+    installed(target("kiro"))
 
 
 def chosen(_home: Path, _stack: ExitStack) -> None:
@@ -249,7 +252,7 @@ OPEN: list[tuple[Spoil, set[str], str, str]] = [
     (no_way_back, {"installed", "asks"}, ".kiro/agents/interpose.json", "interpose install kiro"),
     (refuses_everything, {"allows"}, ".codeium/windsurf/hooks.json", "interpose check true"),
     (guard_off, {"refuses", "without a server"}, ".codeium/windsurf/hooks.json", "interpose policy test"),
-    (chosen_and_tried, {"fail-open", "if it crashes"}, ".kiro/agents/interpose.json", "interpose install kiro"),
+    (no_fallback, {"if it crashes"}, ".kiro/agents/interpose.json", "interpose install kiro"),
     (chosen, {"fail-open"}, ".kiro/agents/interpose.json", "without --fail-open"),
     (configured, {"fail-open"}, ".config/interpose/interpose.yaml", "take `hooks.fail_open` out"),
     (anybody_s, {"files"}, ".kiro/agents/interpose.json", "run `chmod o-w "),

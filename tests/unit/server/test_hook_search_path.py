@@ -16,7 +16,7 @@ def test_the_path_that_a_process_was_started_with() -> None:
     speaks_first = [sys.executable, "-c", "input(print('here', flush=True) or '')"]
     with subprocess.Popen(speaks_first, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"PATH": "/a:/b"}) as hook:
         assert hook.stdout is not None
-        hook.stdout.readline()  # the kernel names no environment until the new program runs, which is after Popen returns
+        hook.stdout.readline()  # Popen returns before the kernel knows the new program's environment
         assert search_path_of(hook.pid) == "/a:/b"
         hook.communicate(b"\n", timeout=60)
 

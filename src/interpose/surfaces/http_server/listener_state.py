@@ -77,7 +77,8 @@ class Site:
         self.observe = observe
         self.heads = AnswerHeads()
         self.anonymous = AnonymousBudget(limits.anonymous_per_second, limits.anonymous_at_once)
-        self.clients: dict[OpenConnection, None] = {}  # in the order in which they came
+        self.clients: dict[OpenConnection, bool] = {}
+        """In the order in which they came, and whether each is the owner's."""
         self.draining = False
         self.deserted = asyncio.Event()
         self.most_clients = limits.max_connections
@@ -87,18 +88,20 @@ class Site:
     def enter(self, client: OpenConnection, *, owner: bool = False) -> bool:
         """Whether there is room for one more. Those that are idle for longest make room, some at a time.
 
-        Some room is for the `owner` of the server, who comes by the Unix socket: any user of the machine can fill the
-        rest.
+        Some room is for the `owner` of the server, who connects to the Unix socket: any user of the machine can fill
+        the rest. For the same reason an idle connection of the owner makes room only for another one of the owner: it
+        may be one that has just connected and has not sent its request yet.
         """
         kept_free = 0 if owner else self.most_clients // _OWNERS_PART
         if len(self.clients) >= self.most_clients - kept_free:
-            idle = [(since, found) for found in self.clients if (since := found.idle_since) is not None]
+            may_end = (found for found, owners in self.clients.items() if owner or not owners)
+            idle = [(since, found) for found in may_end if (since := found.idle_since) is not None]
             for _, oldest in nsmallest(max(1, self.most_clients // 64), idle, key=_since):
                 oldest.abort()
                 self.clients.pop(oldest, None)
             if not idle:
                 return False
-        self.clients[client] = None
+        self.clients[client] = owner
         return True
 
     def leave(self, client: OpenConnection) -> None:
