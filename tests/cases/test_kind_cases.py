@@ -81,10 +81,15 @@ def test_a_directory_that_leads_elsewhere_by_now_is_outside(tmp_path: Path) -> N
     assert outside(below, other) != ""
 
 
-def test_a_numbered_file_that_is_a_link_is_outside(tmp_path: Path) -> None:
-    """The number names a file. One that leads elsewhere, or whose directory does now, is another."""
-    (tmp_path / "p" / "src").mkdir(parents=True)
-    context = Context(cwd=str(tmp_path / "p"))
+@pytest.mark.parametrize("project", ["p", "12", "v12"])
+def test_a_numbered_file_that_is_a_link_is_outside(tmp_path: Path, project: str) -> None:
+    """The number names a file. One that leads elsewhere, or whose directory does now, is another.
+
+    The same digits in the path of the project name no file.
+    """
+    root = tmp_path / project
+    (root / "src").mkdir(parents=True)
+    context = Context(cwd=str(root))
 
     def numbered(number: int) -> ToolCall:
         return ToolCall("exec", {"command": f"echo x > src/{number}"}, context=context, original_name="Bash")
@@ -92,8 +97,8 @@ def test_a_numbered_file_that_is_a_link_is_outside(tmp_path: Path) -> None:
     kind = next(one for one in offered(numbered(12)) if "number" in one.text)
     kept = fast.decode(fast.encode(kind), type=CallKind)
     assert outside(kept, numbered(13)) == ""
-    (tmp_path / "p" / "src" / "13").symlink_to(tmp_path / "elsewhere")
+    (root / "src" / "13").symlink_to(tmp_path / "elsewhere")
     assert "writes" in outside(kept, numbered(13))
-    (tmp_path / "p" / "src").rename(tmp_path / "p" / "moved")
-    (tmp_path / "p" / "src").symlink_to(tmp_path)
+    (root / "src").rename(root / "moved")
+    (root / "src").symlink_to(tmp_path)
     assert "writes" in outside(kept, numbered(14))

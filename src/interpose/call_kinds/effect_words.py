@@ -22,7 +22,7 @@ _VERBS: Mapping[EffectKind, str] = {
     "net.download": "fetches",
     "net.listen": "listens on",
     "privilege": "takes the rights of",
-    "vcs.discard": "throws away",
+    "vcs.discard": "discards",
     "vcs.publish": "publishes to",
     "data.destroy": "destroys data:",
     "infra.destroy": "destroys what runs:",

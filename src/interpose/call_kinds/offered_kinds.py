@@ -233,15 +233,21 @@ def _numbered(call: ToolCall, reading: Reading) -> Iterator[CallKind]:
 
 
 def _in_resource(effect: Effect, text: str, hole: Hole) -> EffectBound:
-    """The bound of an effect on what the number or id names, where it stands alone and once in the resource."""
-    before, one, behind = effect.resource.partition(text)
+    """The bound of an effect on what the number or id names, where it stands alone and once in the resource.
+
+    Of a file only the name counts: the same digits may stand in a directory, which stays as it is.
+    """
+    is_file = effect.kind.startswith("fs.")
+    folder, border, name = effect.resource.rpartition("/") if is_file else ("", "", effect.resource)
+    before, one, behind = name.partition(text)
     alone = not before[-1:].isalnum() and not behind[:1].isalnum() and text not in behind
     if not one or not alone or _is_program(effect, before):
         return _bound(effect)
+    before = f"{folder}{border}{before}"
     like = replace(_bound(effect, "like", before, behind), hole=hole)
-    if not effect.kind.startswith("fs."):
+    if not is_file:
         return like
-    if "/" in behind or not before.startswith("/") or not is_local((effect,)):
+    if not before.startswith("/") or not is_local((effect,)):
         return _bound(effect)
     return replace(like, lay=os.path.realpath(posixpath.dirname(effect.resource)))
 
