@@ -20,19 +20,10 @@ from msgspec import MsgspecError, Struct
 from msgspec import json as fast
 
 from interpose.agents.known_agents import MARKS, PROCESS_NAMES
+from interpose.platforms.process_values import Process
+from interpose.platforms.processes import process, real_user, this_boot, ticks_now
 from interpose.proof.own_program import is_ours
-from interpose.proof.processes import (
-    NEVER,
-    Process,
-    ancestry,
-    environment_of,
-    is_system_program,
-    process,
-    real_user,
-    runs_program,
-    this_boot,
-    ticks_now,
-)
+from interpose.proof.processes import NEVER, ancestry, environment_of, is_system_program, runs_program
 from interpose.proof.programs import EDITORS, SHELLS, TERMINAL_OPENERS
 
 log = logging.getLogger("interpose.approvals")

@@ -12,42 +12,20 @@ or leaves it on its way to another process, would otherwise be nobody.
 from __future__ import annotations
 
 import os
-import socket
-import struct
-from contextlib import suppress
-from ipaddress import ip_address
-
-from msgspec import Struct
 
 from interpose.agents.known_agents import MARKS, PROCESS_NAMES
 from interpose.errors import NotProvenError
+from interpose.platforms.connections import connected, has_tables, holder_of
+from interpose.platforms.process_values import Ends
 from interpose.proof.agents import SeenAgents
-from interpose.proof.processes import PROC, ancestry, environment_of
+from interpose.proof.processes import ancestry, environment_of
 
-_CONNECTED = "01"
-_LARGEST_TABLE = 16 << 20
 _LOOKS = 3
-
-
-class Ends(Struct, frozen=True):
-    """Both ends of a connection: theirs, and ours. One port of theirs may be that of several connections."""
-
-    address: str
-    port: int
-    our_address: str
-    our_port: int
-
-
-class Connected(Struct, frozen=True):
-    """The other end of a connection: whose it is, and the number of its socket."""
-
-    uid: int
-    inode: int
 
 
 def prove_browser(ends: Ends, agents: SeenAgents, *, uid: int) -> None:
     """Raises NotProvenError if the process at their end of a connection is not this user's, or an agent started it."""
-    if not _tables():
+    if not has_tables():
         return
     # A table is written while it is read, and one that comes and goes may hide its neighbour.
     found = next(filter(None, (connected(ends) for _ in range(_LOOKS))), None)
@@ -84,62 +62,3 @@ def _of_agent(who: str) -> NotProvenError:
         f"this answer does not count: the browser that answers was started by {who}; answer in a browser of your own, "
         "or in a terminal (interpose approvals approve ID)"
     )
-
-
-def connected(ends: Ends) -> Connected | None:
-    """The socket at their end, while somebody holds it and can still send; None if there is none in the tables."""
-    # A program may speak to an IPv4 address by a socket for IPv6.
-    wanted = {
-        "tcp": (_name(ends.address, ends.port), _name(ends.our_address, ends.our_port)),
-        "tcp6": (_name(_wide(ends.address), ends.port), _name(_wide(ends.our_address), ends.our_port)),
-    }
-    for table, text in _tables().items():
-        for line in text.splitlines()[1:]:
-            fields = line.split()
-            if len(fields) > 9 and (fields[1], fields[2]) == wanted[table] and fields[3] == _CONNECTED:
-                found = Connected(int(fields[7]), int(fields[9]))
-                return found if found.inode else None
-    return None
-
-
-def _tables() -> dict[str, str]:
-    """What the kernel has written on all connections; empty on a system whose kernel does not."""
-    found: dict[str, str] = {}
-    for table in ("tcp", "tcp6"):
-        with suppress(OSError), (PROC / "net" / table).open("rb") as file:
-            found[table] = file.read(_LARGEST_TABLE).decode("ascii", "replace")
-    return found
-
-
-def holder_of(inode: int) -> int:
-    """The process that has a socket open, the youngest first; 0 if it can't be seen."""
-    everyone = sorted(map(int, filter(str.isdecimal, os.listdir(PROC))), reverse=True)  # noqa: PTH208 - thousands
-    return next((pid for pid in everyone if holds(pid, inode)), 0)
-
-
-def holds(pid: int, inode: int) -> bool:
-    """Whether a process has a socket open; False if it has ended, or if we may not know."""
-    wanted = f"socket:[{inode}]"
-    try:
-        handles = os.listdir(f"{PROC}/{pid}/fd")  # noqa: PTH208 - thousands of them, and each path costs
-    except OSError:
-        return False
-    for handle in handles:
-        with suppress(OSError):  # it was closed meanwhile
-            if os.readlink(f"{PROC}/{pid}/fd/{handle}") == wanted:  # noqa: PTH115 - as above
-                return True
-    return False
-
-
-def _wide(address: str) -> str:
-    return address if ":" in address else f"::ffff:{address}"
-
-
-def _name(address: str, port: int) -> str:
-    """An address as the kernel's tables write it: words of four bytes, each in the machine's own order."""
-    try:
-        packed = ip_address(address).packed
-    except ValueError:
-        return ""
-    words = struct.unpack(f"!{len(packed) // 4}I", packed)
-    return f"{''.join(f'{socket.htonl(word):08X}' for word in words)}:{port:04X}"

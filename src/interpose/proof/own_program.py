@@ -10,16 +10,15 @@ import os
 import sys
 from pathlib import Path
 
-from interpose.proof.processes import PROC, program_of
-
-_MOST_WORDS = 64 << 10
+from interpose.platforms.processes import program_of
+from interpose.proof.processes import command_words
 
 
 def is_ours(pid: int, verb: str = "") -> bool:
     """Whether a process is a command of ours, or the one with this verb."""
     if program_of(pid) != os.path.realpath(sys.executable):
         return False
-    words = _command_line(pid)[1:]
+    words = command_words(pid)[1:]
     if words[:2] == ["-m", "interpose"]:
         said = words[2:]
     elif words and _is_our_script(words[0]):
@@ -32,12 +31,3 @@ def is_ours(pid: int, verb: str = "") -> bool:
 def _is_our_script(path: str) -> bool:
     # An environment's own directory: `sys.executable` is a link to the system's program there.
     return os.path.realpath(path) == str(Path(os.path.realpath(Path(sys.executable).parent)) / "interpose")
-
-
-def _command_line(pid: int) -> list[str]:
-    try:
-        with (PROC / str(pid) / "cmdline").open("rb") as file:
-            text = file.read(_MOST_WORDS)
-    except OSError:
-        return []
-    return [word.decode("utf-8", "replace") for word in text.split(b"\0")[:-1]]

@@ -36,3 +36,6 @@ TERMINAL_OPENERS = LOGINS | WINDOWS | EDITORS | MULTIPLEXERS | {"mosh-server"}
 """Programs that open terminals for a person."""
 NEVER_ADOPT = SHELLS | TERMINAL_OPENERS | DESKTOPS
 """Programs to which the kernel never hands a process whose parent ended: what is below them they started themselves."""
+LAUNCHERS = frozenset({"uv", "uvx", "xargs", "time", "timeout", "nice", "stdbuf", "chrt", "ionice"})
+"""What a person writes before a command. A program of another name is not believed to be asked by keys."""
+ROOT_LAUNCHERS = frozenset({"sudo", "su", "doas", "runuser"})

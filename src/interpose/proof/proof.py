@@ -1,7 +1,8 @@
 """Whoever lets a call run proves to be no agent. Which proof is wanted, the operator chose: `approvals.proof`.
 
 terminal     a process at our Unix socket, at a terminal that no agent made or works in and into which no other program
-             can type; where it proves nothing, the passphrase if one is set
+             can type; where it proves nothing, the passphrase if one is set. On a system on which no terminal proves
+             anything, the passphrase alone
 passphrase   what only a person knows
 code         what the server shows on its own terminal
 user         a process of another system user at our Unix socket
@@ -19,13 +20,16 @@ import os
 import pwd
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
 from interpose.config.settings import ApprovalSettings
 from interpose.errors import NotProvenError, ServerError, text_of
+from interpose.platforms.process_values import Ends
+from interpose.platforms.system import this_system
 from interpose.proof.agents import SeenAgents
-from interpose.proof.browsers import Ends, prove_browser
+from interpose.proof.browsers import prove_browser
 from interpose.proof.codes import Codes
 from interpose.proof.passphrase import Passphrase, read_passphrase
 from interpose.proof.terminal import is_own_address, prove_terminal
@@ -33,6 +37,7 @@ from interpose.proof.terminal import is_own_address, prove_terminal
 log = logging.getLogger("interpose.approvals")
 
 NEEDED = "passphrase_needed"
+ProofKind = Literal["terminal", "passphrase", "code", "user", "token"]
 OVER_TCP = (
     "a token alone does not answer from this machine, as an agent could read it: run `interpose approvals approve ID` "
     "in your own terminal, or choose another proof (approvals.proof)"
@@ -79,8 +84,10 @@ class Proof:
         self, settings: ApprovalSettings, agents: SeenAgents, *, show: Callable[[str, str], object] | None = None
     ) -> None:
         """ServerError if what the chosen proof needs is not there."""
-        self.kind, self.agents = settings.proof, agents
+        self.kind, self.agents = kind_of(settings.proof), agents
         self._passphrase = _passphrase_of(settings)
+        if self._passphrase is None and self.kind != settings.proof:
+            log.warning("%s", _no_passphrase())
         self._codes = Codes(show or _log_code)
         self._operator = _uid_of(settings.operator) if settings.proof == "user" else -1
 
@@ -101,7 +108,8 @@ class Proof:
             case "token":
                 return
             case "passphrase":
-                assert self._passphrase is not None  # noqa: S101 - it is there for this kind
+                if self._passphrase is None:
+                    raise NotProvenError(_no_passphrase())
                 self._passphrase.prove(answerer.passphrase)
             case "code":
                 self._codes.prove(question, answerer.code)
@@ -122,6 +130,34 @@ class Proof:
                     )
             case "terminal" | "user":
                 raise NotProvenError(OVER_TCP)
+
+
+def kind_of(proof: ProofKind) -> ProofKind:
+    """The proof that is wanted, as the operator chose it.
+
+    Where this system can't tell who sits at a terminal, the passphrase is wanted in its place: so a question can be
+    answered at all, and by no agent.
+    """
+    return "passphrase" if proof == "terminal" and not this_system().terminals_prove else proof
+
+
+def proof_note(settings: ApprovalSettings) -> str:
+    """What people are told of the proof that is wanted; empty if it is the one that the operator chose."""
+    if kind_of(settings.proof) == settings.proof:
+        return ""
+    return _no_passphrase() if _passphrase_of(settings) is None else f"{_untold()}, so an approval needs the passphrase"
+
+
+def _untold() -> str:
+    return f"{this_system().title} does not tell who sits at a terminal"
+
+
+def _no_passphrase() -> str:
+    """Why nothing can be approved on a system on which terminals prove nothing, until a passphrase is set."""
+    return (
+        f"{_untold()}, so an approval needs a passphrase, and none is set: run `interpose operator init --passphrase` "
+        "in a terminal, then start the server again: see `interpose help approvals`"
+    )
 
 
 def _passphrase_of(settings: ApprovalSettings) -> Passphrase | None:

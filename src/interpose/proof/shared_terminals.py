@@ -5,9 +5,9 @@ The lists of names only make the proof stricter. A terminal that is not recognis
 
 from __future__ import annotations
 
-import os
-
-from interpose.proof.processes import PROC, Process, environment_of, process, program_of
+from interpose.platforms.process_values import Process
+from interpose.platforms.processes import all_pids, process, program_of
+from interpose.proof.processes import environment_of
 from interpose.proof.programs import AUTOMATION, TYPEABLE
 
 _BY_VARIABLE = {"KITTY_LISTEN_ON": "a kitty with remote control"}
@@ -30,5 +30,5 @@ def shared_terminal(chain: list[Process]) -> str | None:
 
 def running_automation() -> Process | None:
     """A program that presses keys on the desktop; None if none runs."""
-    everyone = (process(int(name)) for name in os.listdir(PROC) if name.isdecimal())  # noqa: PTH208 - thousands
+    everyone = map(process, all_pids())
     return next((one for one in everyone if one and one.name in AUTOMATION), None)

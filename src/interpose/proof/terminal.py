@@ -8,23 +8,16 @@ parents are gone. So a chain that ends at a process which an agent may have left
 from __future__ import annotations
 
 import errno
-import os
 import socket
 from collections.abc import Iterator
 
 from interpose.agents.known_agents import MARKS, PROCESS_NAMES
 from interpose.errors import NotProvenError
+from interpose.platforms.process_values import Process
+from interpose.platforms.processes import process
 from interpose.proof.agents import SeenAgents
-from interpose.proof.processes import (
-    Process,
-    ancestry,
-    environment_of,
-    is_system_program,
-    process,
-    program_of,
-    real_user,
-    runs_program,
-)
+from interpose.proof.keys import is_login, started_by_keys
+from interpose.proof.processes import ancestry, environment_of, runs_program
 from interpose.proof.programs import LOGINS, NEVER_ADOPT
 from interpose.proof.shared_terminals import running_automation, shared_terminal
 from interpose.proof.windows import is_plain_window
@@ -32,7 +25,7 @@ from interpose.proof.windows import is_plain_window
 INSTEAD = (
     "answer in a terminal window of your own (interpose approvals approve ID), which is no tmux, screen or editor, in "
     "the browser (interpose open), or set a passphrase that is asked for instead (interpose operator init "
-    "--passphrase, then start the server again): see docs/approvals.md"
+    "--passphrase, then start the server again): see `interpose help approvals`"
 )
 
 
@@ -100,10 +93,17 @@ def _origin(chain: list[Process], agents: SeenAgents) -> str:
         if agent is None:
             continue  # it was there before any agent, or came after all of them had ended
         parent = chain[place + 1] if place + 1 < len(chain) else None
-        if parent is not None and not _may_have_adopted(one, parent, agents):
+        above = chain[place + 2] if place + 2 < len(chain) else None
+        left_behind = parent is None or _may_have_adopted(one, parent, agents)
+        if parent is not None and not left_behind and started_by_keys(one, parent, above):
             continue
         if place and is_plain_window(one, chain[place - 1]):
             continue
+        if parent is not None and not left_behind:
+            return (
+                f"{one.name} (process {one.pid}) was started by {parent.name} (process {parent.pid}), and not by keys "
+                f"at a shell's prompt, while {agent.name} (process {agent.pid}) worked"
+            )
         return (
             f"its terminal belongs to {one.name} (process {one.pid}), which was started while {agent.name} (process "
             f"{agent.pid}) worked, and may be the agent's"
@@ -118,16 +118,9 @@ def _may_have_adopted(one: Process, parent: Process, agents: SeenAgents) -> bool
     """
     if parent.pid == 1:
         return True
-    if runs_program(parent.pid, NEVER_ADOPT) or _is_login(parent):
+    if runs_program(parent.pid, NEVER_ADOPT) or is_login(parent):
         return False
     return agents.may_have_left(one, parent)
-
-
-def _is_login(one: Process) -> bool:
-    """Whether it is a login of the system: only root can be one, and nothing of ours can look into it."""
-    if os.geteuid() == 0:
-        return is_system_program(one.pid, LOGINS)
-    return one.name in LOGINS and (real_user(one.pid) == 0 or not program_of(one.pid))
 
 
 def _login_from_here(chain: list[Process]) -> str:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from interpose.proof.processes import Process, process
+from interpose.platforms.process_values import Process
+from interpose.platforms.processes import process
 
 TTY = 34817
+FIRST_TTY = 34816
 USER = 1000
 
 
@@ -17,9 +19,8 @@ class Machine:
 
     def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._place = place
-        for module in ("processes", "windows", "own_program", "shared_terminals"):
-            monkeypatch.setattr(f"interpose.proof.{module}.PROC", place)
-        for module in ("processes", "windows"):
+        monkeypatch.setattr("interpose.platforms.linux.process_table.PROC", place)
+        for module in ("processes", "keys", "windows"):
             monkeypatch.setattr(
                 f"interpose.proof.{module}.is_of_root", lambda path: path.startswith(("/usr/", "/lib/"))
             )
@@ -41,8 +42,11 @@ class Machine:
         environment: dict[str, str] | None = None,
         command: tuple[str, ...] = (),
         libraries: tuple[str, ...] = (),
+        reads: str = "",
+        opened: bool = True,
     ) -> Process:
-        """One process. It leads its session unless another is named, and runs nothing but its program."""
+        """One process. It leads its session unless another is named, in a terminal that its parent `opened`, reads that
+        unless it `reads` something else, and runs nothing but its program."""
         own = self._place / str(pid)
         own.mkdir()
         shown = (name or program.rpartition("/")[2])[:15]
@@ -54,7 +58,18 @@ class Machine:
             (own / "environ").write_text("".join(f"{key}={value}\0" for key, value in (environment or {}).items()))
             (own / "cmdline").write_text("".join(f"{word}\0" for word in (program, *command)))
             code = (program, *libraries)
+            (own / "fd").mkdir()
+            (own / "fdinfo").mkdir()
+            (own / "fd" / "0").symlink_to(reads or f"/dev/pts/{terminal - FIRST_TTY}")
             (own / "maps").write_text("".join(f"7f00-7f01 r-xp 00000000 08:01 7 {path}\n" for path in code))
+        if opened and terminal and not session and self._place.joinpath(str(parent), "fd").exists():
+            self.open_terminal(parent, terminal)
         found = process(pid)
         assert found is not None
         return found
+
+    def open_terminal(self, pid: int, terminal: int) -> None:
+        """Let a process hold the other end of a terminal."""
+        own = self._place / str(pid)
+        (own / "fd" / str(terminal)).symlink_to("/dev/pts/ptmx")
+        (own / "fdinfo" / str(terminal)).write_text(f"pos:\t0\ntty-index:\t{terminal - FIRST_TTY}\n")

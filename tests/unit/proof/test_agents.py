@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from interpose.platforms.processes import process, ticks_now
 from interpose.proof.agents import MOST_KNOWN, SeenAgent, SeenAgents, agent_above
-from interpose.proof.processes import ancestry, process, ticks_now
+from interpose.proof.processes import ancestry
 from interpose.proof.terminal import start_of
 from tests.unit.proof.machines import TTY, USER, Machine
 

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from interpose.errors import NotProvenError
+from interpose.platforms.connections import connected, holder_of
+from interpose.platforms.linux import process_table
+from interpose.platforms.process_values import Ends
 from interpose.proof import agents as known_agents
-from interpose.proof import browsers
 from interpose.proof.agents import SeenAgent, SeenAgents
-from interpose.proof.browsers import Ends, connected, holder_of, prove_browser
+from interpose.proof.browsers import prove_browser
 from interpose.proof.terminal import start_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
@@ -124,7 +126,7 @@ def test_who_hangs_up_while_we_look_does_not_answer(monkeypatch: pytest.MonkeyPa
     with child() as (pid, ends):
         for seen in ([pid, 0], [0, 0], [1 << 22, 1 << 22]):
             answers = iter(seen)
-            monkeypatch.setattr(browsers, "holder_of", lambda _inode, answers=answers: next(answers))
+            monkeypatch.setattr("interpose.proof.browsers.holder_of", lambda _inode, answers=answers: next(answers))
             with pytest.raises(NotProvenError, match="does not say which"):
                 prove_browser(ends, SeenAgents(), uid=os.geteuid())
         monkeypatch.undo()
@@ -147,5 +149,5 @@ def test_a_connection_that_is_in_no_table_answers_nothing(address: str) -> None:
 
 
 def test_a_system_without_tables_refuses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browsers, "PROC", tmp_path)
+    monkeypatch.setattr(process_table, "PROC", tmp_path)
     prove_browser(Ends("127.0.0.1", 1, "127.0.0.1", 1), SeenAgents(), uid=os.geteuid())

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from interpose.platforms.connections import socket_at
+from interpose.platforms.linux import connection_table
+from interpose.platforms.process_values import Ends
 from interpose.proof import callers
 from interpose.proof.agents import SeenAgents
-from interpose.proof.browsers import Ends
-from interpose.proof.callers import Callers, socket_at
+from interpose.proof.callers import Callers
 from interpose.proof.processes import ancestry
 from interpose.proof.terminal import prove_terminal, start_of
 from tests.unit.proof.machines import TTY, Machine
@@ -42,7 +44,7 @@ def test_a_caller_is_registered_with_what_started_it(monkeypatch: pytest.MonkeyP
         def refuse(_ends: Ends) -> None:
             raise OSError
 
-        monkeypatch.setattr(callers, "_diagnosed", refuse)
+        monkeypatch.setattr(connection_table, "_diagnosed", refuse)
     agents = SeenAgents()
     with client() as (program, ends):
         assert Callers(agents).register(ends) == "known"

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from interpose.config.settings import ApprovalSettings
 from interpose.errors import NotProvenError, ServerError
+from interpose.platforms.system import MACOS, system_named
 from interpose.proof.agents import SeenAgents
 from interpose.proof.passphrase import set_passphrase
-from interpose.proof.proof import Answerer, Proof
+from interpose.proof.proof import Answerer, Proof, proof_note
 from interpose.proof.terminal import is_own_address, start_of
 
 HERE = Answerer(unix=True, pid=os.getpid(), start=start_of(os.getpid()), uid=os.geteuid())
@@ -95,3 +96,56 @@ def test_what_a_proof_needs_must_be_there(tmp_path: Path) -> None:
         Proof(ApprovalSettings(proof="passphrase", passphrase_file=str(tmp_path / "none")), SeenAgents())
     with pytest.raises(ServerError, match="no user"):
         Proof(ApprovalSettings(proof="user", operator="nobody-of-this-name", socket="/x"), SeenAgents())
+
+
+@pytest.fixture
+def on_macos(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that does not tell who sits at a terminal."""
+    monkeypatch.setattr("interpose.proof.proof.this_system", lambda: MACOS)
+
+
+@pytest.mark.usefixtures("on_macos")
+def test_where_the_system_does_not_tell_a_passphrase_is_wanted(tmp_path: Path) -> None:
+    set_passphrase(tmp_path / "p", "correct horse")
+    settings = ApprovalSettings(passphrase_file=str(tmp_path / "p"))
+    proof = Proof(settings, SeenAgents())
+    assert proof.kind == "passphrase", "the page and the command line ask for it"
+    assert "macOS" in proof_note(settings)
+    assert [said(proof, who) for who in (HERE, LOOPBACK, ELSEWHERE)] == ["passphrase_needed"] * 3
+    assert said(proof, replace(HERE, passphrase="correct horse")) == "yes"
+    assert said(proof, replace(HERE, passphrase="wrong horse")) == "passphrase_wrong"
+
+
+@pytest.mark.usefixtures("on_macos")
+@pytest.mark.parametrize("broken", [False, True], ids=["none", "another's"])
+def test_without_one_a_server_starts_and_nothing_is_approved(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: bool
+) -> None:
+    if broken:
+        (tmp_path / "p").write_text("{}")
+        (tmp_path / "p").chmod(0o666)
+    settings = ApprovalSettings(passphrase_file=str(tmp_path / "p"))
+    proof = Proof(settings, SeenAgents())
+    assert "interpose operator init --passphrase" in caplog.text, "it is said when the server starts"
+    assert proof_note(settings).startswith("macOS does not tell"), "and by doctor and install"
+    for who in (HERE, LOOPBACK, ELSEWHERE, replace(HERE, passphrase="correct horse"), replace(HERE, paired="terminal")):
+        with pytest.raises(NotProvenError, match="needs a passphrase, and none is set"):
+            proof.check(who, "q")
+
+
+@pytest.mark.usefixtures("on_macos")
+@pytest.mark.parametrize("kind", ["code", "user", "token"])
+def test_a_proof_that_was_chosen_stays(kind: Any) -> None:
+    settings = ApprovalSettings(proof=kind, operator="daemon", socket="/run/x.sock")
+    assert Proof(settings, SeenAgents()).kind == kind
+    assert proof_note(settings) == ""
+
+
+def test_linux_tells_and_nothing_is_said() -> None:
+    assert proof_note(ApprovalSettings()) == ""
+    assert Proof(ApprovalSettings(), SeenAgents()).kind == "terminal"
+
+
+@pytest.mark.parametrize(("platform", "proves"), [("linux", True), ("darwin", False), ("freebsd14", False)])
+def test_only_a_system_that_is_known_to_tell_is_believed(platform: str, proves: bool) -> None:
+    assert system_named(platform).terminals_prove is proves

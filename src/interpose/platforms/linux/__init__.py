@@ -1,0 +1,1 @@
+"""Linux: `/proc`, pidfd and netlink."""

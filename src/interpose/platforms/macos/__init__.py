@@ -1,0 +1,1 @@
+"""macOS: libproc, sysctl and kqueue. Built from the public headers; the layouts are in `layouts`."""
