@@ -5,17 +5,20 @@ Nothing of it is loaded before a file is there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from interpose.config.settings import Config, GovernanceSettings
     from interpose.engine import Engine, Recorder
     from interpose.governance.budgets import BudgetCounters
     from interpose.governance.governing_rules import BypassWord
-    from interpose.governance.rulebook import RulebookLevel
-    from interpose.governance.rulebooks import BookPlace
+    from interpose.governance.rulebook import Rulebook, RulebookLevel
+    from interpose.governance.rulebooks import BookPlace, Rulebooks
     from interpose.governance.session_keeper import Checked, SessionKeeper
     from interpose.registry import InterceptorRegistry
     from interpose.service.governance_notices import GovernanceNotices
@@ -24,11 +27,12 @@ if TYPE_CHECKING:
 
 class GovernedSessions:
     """What all governed engines of a process share: where sessions and budgets are kept (in the store, or in memory
-    where there is none), and who hears of what happens. Opened by the first who governs."""
+    where there is none), and who hears of what happens. Opened by the first who governs; so is a store that is given as
+    the function that opens it."""
 
     def __init__(
         self,
-        store: Store | None,
+        store: Store | Callable[[], Store] | None,
         recorder: Recorder | None,
         bypass_of: BypassWord | None = None,
         halts: Checked | None = None,
@@ -44,39 +48,110 @@ class GovernedSessions:
         from interpose.service.governance_notices import GovernanceNotices
 
         if self._opened is None:
-            store, notices = self._store, GovernanceNotices(settings, self.recorder)
+            given, notices = self._store, GovernanceNotices(settings, self.recorder)
+            store = given() if callable(given) else given
             if store is None:
                 self._opened = SessionKeeper(MemorySessions()), MemoryCounters(), notices
             else:
                 # INVARIANT: a session that a server halted is halted for the engine, too, whatever its row says.
                 kept = SessionKeeper(store) if self._halts is None else SessionKeeper(store, checked=self._halts)
                 self._opened = kept, store, notices
+                if callable(given):  # it is ours, and an engine has no end of its own
+                    weakref.finalize(kept, store.close)
         return self._opened
+
+
+def get_allowed_tools(role: str, *, config: Config | None = None, cwd: str | PathLike[str] = "") -> tuple[str, ...]:
+    """The tools that a role may use, as names and globs; `("*",)` is every tool. A tool that a person is asked about is
+    among them. Which files and commands they may be used for is not said here.
+
+    `config` and `cwd` say which governance files hold, as for `open_engine`. Raises NoRoleError if none of them has the
+    role, PolicyError if one of them can't be loaded.
+    """
+    from interpose.governance.role_uses import tools_of_role
+
+    return tools_of_role(_books_of(role, config, cwd), role)
+
+
+def get_required_first_tools(
+    role: str, *, config: Config | None = None, cwd: str | PathLike[str] = ""
+) -> tuple[str, ...]:
+    """The tools of which a role has to use one before any other; empty if it may begin as it likes. The rest is as for
+    `get_allowed_tools`."""
+    from interpose.governance.role_uses import first_tools_of_role
+
+    return first_tools_of_role(_books_of(role, config, cwd), role)
+
+
+def _books_of(role: str, config: Config | None, cwd: str | PathLike[str]) -> tuple[Rulebook, ...]:
+    import os
+
+    from interpose.config.load import load
+    from interpose.errors import NoRoleError
+    from interpose.policy.rule_places import governance_files, project_files
+
+    config = config or load().config
+    place = os.path.abspath(cwd or ".")  # noqa: PTH100 - links stay as they are named
+    books = rulebooks_of(config, (*governance_files(config.governance.file), *project_files(place)))
+    current = () if books is None else books.current()
+    if not any(role in book.roles for book in current):
+        raise NoRoleError(
+            f"no governance.yaml here has the role {role!r}" if current else "there is no governance.yaml here"
+        )
+    return current
 
 
 def govern(config: Config, files: Sequence[str], engine: Engine, sessions: GovernedSessions) -> None:
     """Put an engine under the governance files that are among these. Raises PolicyError if one can't be loaded."""
+    books = rulebooks_of(config, files)
+    if books is None:
+        return
+    from interpose.governance.governing_rules import governance_entries, nobody
+    from interpose.governance.governor import Governor
+
+    engine.governor = Governor(books, *sessions.open(config.governance))
+    entries = governance_entries(sessions.bypass_of or nobody)
+    cast("InterceptorRegistry", engine.interceptors).swap(entries)
+
+
+def open_session_store(config: Config) -> Store:
+    """The store of the configuration, for governed sessions alone. Raises PolicyError: rules that can't be kept to hold
+    everything."""
+    from pathlib import Path
+
+    from interpose.errors import LedgerError, PolicyError, StoreError, text_of
+    from interpose.ledger import make_directory
+    from interpose.policy.rules import PolicyProblem
+    from interpose.store import open_store
+
+    directory = Path(config.ledger.directory)
+    try:
+        if not config.store.url:
+            make_directory(directory)
+        return open_store(config.store.url or directory / "ledger.db")
+    except (LedgerError, StoreError) as error:
+        why = f"governed sessions can't be kept: {text_of(error)}"
+        raise PolicyError((PolicyProblem("the store", 0, "", why),)) from None
+
+
+def rulebooks_of(config: Config, files: Sequence[str]) -> Rulebooks | None:
+    """The rulebooks of the governance files that are among these; None if none is. Raises PolicyError."""
     from interpose.policy.rule_places import ORGANISATION_GOVERNANCE, PROJECT
 
     governing = [file for file in files if not file.endswith(PROJECT)]
     if not governing:
-        return
+        return None
     from interpose.errors import GovernanceError, PolicyError
-    from interpose.governance.governing_rules import governance_entries, nobody
-    from interpose.governance.governor import Governor
     from interpose.governance.rulebooks import BookPlace, Rulebooks
     from interpose.policy.rules import PolicyProblem
 
     levels: dict[str, RulebookLevel] = {ORGANISATION_GOVERNANCE: "organisation", config.governance.file: "user"}
     places = tuple(BookPlace(file, levels.get(file, "project")) for file in governing)
     try:
-        books = Rulebooks(places, partial(_governance_text, config))
+        return Rulebooks(places, partial(_governance_text, config))
     except GovernanceError as error:
         problems = tuple(PolicyProblem(one.file, one.line, "", one.message) for one in error.problems)
         raise PolicyError(problems) from None
-    engine.governor = Governor(books, *sessions.open(config.governance))
-    entries = governance_entries(sessions.bypass_of or nobody)
-    cast("InterceptorRegistry", engine.interceptors).swap(entries)
 
 
 def _governance_text(config: Config, place: BookPlace) -> str:

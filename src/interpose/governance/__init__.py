@@ -16,6 +16,7 @@ __all__ = [
     "outcomes",
     "report",
     "role_check",
+    "role_uses",
     "rulebook",
     "rulebooks",
     "rulings",

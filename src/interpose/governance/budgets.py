@@ -2,7 +2,6 @@
 
     charges_of     what a call counts against: one charge for each limit that holds for it (budget_limits.py)
     charge         counts it, all of it in one transaction, or nothing and says what is used up
-    over_budget    what is used up, for those who only ask
     left_of        what is left, for texts
 
 A call that is let through costs one of `calls`, a question to a person before that one of `questions`, a refused call
@@ -30,7 +29,7 @@ from interpose.store.protocols import NEVER, Spending
 
 __all__ = [
     "BUDGET_RULE", "BudgetCounters", "Charge", "ChargeKind", "Left", "Overdrawn", "budget_ruling", "charge",
-    "charges_of", "left_of", "over_budget",
+    "charges_of", "left_of",
 ]  # fmt: skip
 
 BUDGET_RULE = f"{RULE_PREFIX}budget"
@@ -111,22 +110,6 @@ def charge(
             raise StoreError("a counter of a budget is as large as a number can be")
         # INVARIANT: counters never shrink. What is used up stays so, and is not asked again: each round finds another.
         used_up |= more
-
-
-def over_budget(
-    counters: BudgetCounters, charges: Sequence[Charge], kind: ChargeKind = "calls", *, saves_work: bool = False
-) -> tuple[Overdrawn, ...]:
-    """Every limit that would refuse a call now, those that only watch behind the others. Nothing is counted. Raises
-    StoreError."""
-    mine = _looked_at(charges, kind)
-    spent = counters.spent_of(sorted({name for one in mine for name in (one.counter, one.save_counter)}))
-    over = [
-        Overdrawn(charge=one, spent=used)
-        for one in mine
-        if (used := _used(one, spent[one.counter])) >= one.limit
-        and not (_can_be_saved(one, saves_work=saves_work) and spent[one.save_counter] < one.save_at_most)
-    ]
-    return tuple(sorted(over, key=lambda one: one.watch))
 
 
 def left_of(counters: BudgetCounters, charges: Sequence[Charge]) -> tuple[Left, ...]:

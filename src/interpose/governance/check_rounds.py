@@ -1,23 +1,23 @@
-"""Rounds of checking: a planner and its checker, a fixer and its validator. Whoever runs them may report them, and what
-an agent that was asked to check gives back is read as one.
+"""Rounds of a planner and its checker, read from what an agent that was asked to check gives back, or a tool.
 
-The planner and its checker get nowhere when the last issues are the same and the score does not improve, twice in a
-row. A validator that says the same thrice is a stall at once.
+A round has issues and a score. They get nowhere when the last issues are the same and the score does not improve, twice
+in a row.
 """
 
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, cast
+from typing import Any
 
-from msgspec import MsgspecError, Struct
-from msgspec.json import decode
+from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.governance.file_model import StallsForm
+from interpose.governance.said_results import said_object, said_text
 from interpose.governance.session_bounds import short
-from interpose.governance.sessions import GovernedSession, SeenStep
-from interpose.governance.stalls import StallAnswer, after_step
+from interpose.governance.sessions import GovernedSession
+from interpose.governance.spawns import reporter_of
+from interpose.governance.stalls import StallAnswer
 from interpose.governance.step_digests import digest
 from interpose.late_patterns import late
 from interpose.types import ToolCall, ToolOutcome
@@ -25,7 +25,6 @@ from interpose.types import ToolCall, ToolOutcome
 WINDOW = 50
 """Rounds that are kept. A rulebook that compares more finds nothing."""
 _IN_A_ROW = 2
-_MOST_TEXT = 100_000
 _MOST_ISSUES = 200
 _SCORE = late(
     r"(?im)^[ \t>*#-]{0,8}(?:overall |quality |total )?score\**[ \t]{0,3}[:=][ \t*]{0,4}([0-9]{1,6}(?:\.[0-9]{1,6})?)"
@@ -43,26 +42,29 @@ class CheckRound(Struct, frozen=True):
 
 def round_of(call: ToolCall, outcome: ToolOutcome) -> CheckRound | None:
     """The round that a result is: of an agent that was asked for it, or of a tool that answers issues and a score."""
-    if outcome.denied or outcome.is_error:
+    reporter = reporter_of(call)
+    if outcome.denied or outcome.is_error or not reporter:
         return None
-    told = outcome.result
-    text = _text_of(told)
-    if text is not None and text.lstrip()[:1] == "{":
-        try:
-            told = decode(text)
-        except (MsgspecError, RecursionError):
-            pass  # it only looks like one
-    if isinstance(told, dict):
-        return _structured(told)
-    return _written(text) if text is not None and call.name == "task" else None
+    told = said_object(outcome.result)
+    if told is not None and (found := _structured(told)) is not None:
+        return found
+    return _written(said_text(outcome.result)) if reporter == "agent" else None
+
+
+def score_in(told: dict[str, Any]) -> float | None:
+    """The score that an object has."""
+    score = told.get("score")
+    if isinstance(score, bool) or not isinstance(score, int | float) or not isfinite(score):
+        return None
+    return float(score)
 
 
 def _structured(told: dict[str, Any]) -> CheckRound | None:
-    score = told.get("score")
+    score = score_in(told)
     issues = next((found for name in _CHECKERS if isinstance(found := told.get(name), list)), None)
-    if issues is None or isinstance(score, bool) or not isinstance(score, int | float) or not isfinite(score):
+    if issues is None or score is None:
         return None
-    return CheckRound(digest(*sorted(_issue(each) for each in issues[:_MOST_ISSUES])), float(score))
+    return CheckRound(digest(*sorted(_issue(each) for each in issues[:_MOST_ISSUES])), score)
 
 
 def _issue(told: object) -> str:
@@ -77,25 +79,6 @@ def _written(text: str) -> CheckRound | None:
     if score is None or not issues:
         return None
     return CheckRound(digest(*sorted(issues)), float(score[1]))
-
-
-def _text_of(result: object) -> str | None:
-    """The text of a result: itself, or the first one in a list of parts, as MCP and hosts write it."""
-    if isinstance(result, dict):
-        result = result.get("content", result.get("text"))
-    if isinstance(result, list | tuple) and result:
-        result = cast("list[Any]", result)[0]
-        if isinstance(result, dict):
-            result = result.get("text")
-    return result[:_MOST_TEXT] if isinstance(result, str) else None
-
-
-def after_round(
-    form: StallsForm, session: GovernedSession, seen: CheckRound, agent: str = ""
-) -> tuple[GovernedSession, StallAnswer | None]:
-    """The session after a round of planner and checker, and what one rulebook says to that."""
-    after = with_round(session, seen)
-    return after, round_stall(form, after, agent)
 
 
 def with_round(session: GovernedSession, seen: CheckRound) -> GovernedSession:
@@ -128,16 +111,3 @@ def _unimproved(session: GovernedSession, needed: int) -> int:
             break
         count += 1
     return count
-
-
-def after_validation(
-    form: StallsForm, session: GovernedSession, message: str, location: str = "", agent: str = ""
-) -> tuple[GovernedSession, StallAnswer | None]:
-    """The session after a validator's report, and whether fixing gets nowhere. Without a message it has passed."""
-    where = digest("validator", location)
-    step = SeenStep(
-        agent=short(agent), tool="validator", exact=where, shape=where, target=where,
-        error=digest(message, location) if message else "", result="" if message else digest("passed", location),
-    )  # fmt: skip
-    after, found = after_step(replace(form, same_call=0, alternating=0), session, step)
-    return after, found and replace(found, kind="validator-fix" if found.kind == "same-error" else found.kind)

@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from interpose.formats.plain_text import one_line
 from interpose.governance import command_words as told
+from interpose.governance.agent_words import commands_told, subject_of
+from interpose.governance.identity import host_of
 from interpose.governance.name_patterns import fits, is_glob
 from interpose.governance.role_tools import work_of
 from interpose.governance.roles import instead_of
@@ -78,12 +80,16 @@ def command_rulings(seat: Seat, call: ToolCall, home: str) -> tuple[Ruling, ...]
     needs = needs_of(call, home)
     if needs is None:
         return ()
-    found = (_ruling(seat, role, needs, allowed, place) for allowed, place in limits)
+    found = (_ruling(seat, role, needs, allowed, place, host_of(call.context.source)) for allowed, place in limits)
     return tuple(ruling for ruling in found if ruling is not None)
 
 
+def _only(allowed: tuple[str, ...]) -> str:
+    return f"Run only {', '.join(commands_told(allowed))}"
+
+
 def _ruling(
-    seat: Seat, role: Role, needs: tuple[CommandNeed, ...], allowed: tuple[str, ...], place: str
+    seat: Seat, role: Role, needs: tuple[CommandNeed, ...], allowed: tuple[str, ...], place: str, host: str
 ) -> Ruling | None:
     missing = [need for need in needs if not _met(need, allowed)]
     if allowed and not missing:
@@ -99,8 +105,8 @@ def _ruling(
     more = f" and {len(told_apart) - len(parts)} more" if len(told_apart) > len(parts) else ""
     return Ruling(
         said="deny", rule=COMMAND_RULE,
-        reason=f"The role {role.name} {what}{more}",
-        instead=instead_of(role) if role.instead or not allowed else f"Run only {', '.join(allowed)} in one command",
+        reason=f"{subject_of(seat)} {what}{more}",
+        instead=instead_of(seat, role, host) if role.instead or not allowed else _only(allowed),
         evidence=f"{place} is {', '.join(allowed) or 'empty'}", watch=seat.mode == "watch",
     )  # fmt: skip
 

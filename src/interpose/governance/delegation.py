@@ -27,9 +27,10 @@ from interpose.governance.agent_tree import (
     with_delegation_ended,
     with_expired,
 )
+from interpose.governance.agent_words import agents_told, subject_of
 from interpose.governance.durations import duration_ns, spoken_ns
 from interpose.governance.file_model import DelegationForm
-from interpose.governance.identity import seat_of
+from interpose.governance.identity import host_of, seat_of
 from interpose.governance.name_patterns import fits_any
 from interpose.governance.rulebook import Role, Rulebook, Seat
 from interpose.governance.rulings import RULE_PREFIX, Ruling, RulingWord
@@ -140,27 +141,36 @@ def _of_targets(seat: Seat, role: Role, spawn: Spawn, context: Context, seat_of:
                 seat, role, f"{_who(seat)} may not delegate to itself".capitalize(), "Do it, or ask for another"
             )
         elif target is None:
-            yield from _of_unknown(seat, role, shown)
+            yield from _of_unknown(seat, shown)
         elif target.name == role.name:
             yield _denied(
-                seat, role, f"The role {role.name} may not delegate to itself, which {shown} is", "Do it yourself"
+                seat,
+                role,
+                f"{subject_of(seat)} may not delegate to {shown}, which does the same work",
+                "Do it yourself",
             )
         elif target.tier < role.tier:
-            reason = f"The role {role.name} may not delegate upward, to {target.name}, which {shown} is"
+            reason = f"{subject_of(seat)} may not delegate upward, to {shown}"
             yield _denied(
-                seat, role, reason, "Report to whoever gave you the work", f"tier {role.tier} to tier {target.tier}"
+                seat,
+                role,
+                reason,
+                "Report to whoever gave you the work",
+                f"{role.name} is of tier {role.tier}, {target.name} of tier {target.tier}",
             )
         elif not fits_any(_form(seat).to, target.name):
-            allowed = ", ".join(_form(seat).to[:8]) or "nobody"
-            reason = f"The role {role.name} may not delegate to {target.name}, which {shown} is"
-            yield _denied(seat, role, reason, f"Delegate to: {allowed}", f"it delegates to: {allowed}")
+            agents = ", ".join(agents_told(seat.book, _form(seat).to, host_of(context.source))[:8])
+            roles = ", ".join(_form(seat).to[:8]) or "nobody"
+            reason = f"{subject_of(seat)} may not delegate to {shown}"
+            instead = f"Delegate to: {agents}" if agents else "Do it yourself, or report back"
+            yield _denied(seat, role, reason, instead, f"it delegates to {roles}; {shown} is {target.name}")
 
 
-def _of_unknown(seat: Seat, role: Role, shown: str) -> Iterator[Ruling]:
+def _of_unknown(seat: Seat, shown: str) -> Iterator[Ruling]:
     said = seat.book.unknown_role
     if said != "allow":
         evidence = f"{seat.book.place('unknown_role')} is {said}, and no entry of agents fits"
-        reason = f"The role {role.name} would delegate to {shown}, which has no role here"
+        reason = f"{subject_of(seat)} would delegate to {shown}, which has no role here"
         yield _ruling(seat, said, reason, "Ask for an agent that has a role" if said != "note" else "", evidence)
 
 
@@ -172,7 +182,7 @@ def _of_depth(seat: Seat, role: Role, session: GovernedSession, node: AgentNode 
         if above.delegates is not None and above.delegates.depth < limit:
             limit, whose = above.delegates.depth, above.name
     if depth > limit:
-        reason = f"The role {role.name} may not start agents here: they would stand {depth} deep"
+        reason = f"{subject_of(seat)} may not start agents here: they would stand {depth} deep"
         yield _denied(seat, role, reason, "Do it yourself, or report back", f"{whose} may go {limit} deep")
 
 
@@ -189,10 +199,10 @@ def _of_room(
     ]
     own = sum(tag in one.roles for one in working)
     if started + more > form.at_most:
-        reason = f"The role {role.name} may start no more agents in this session"
+        reason = f"{subject_of(seat)} may start no more agents in this session"
         yield _denied(seat, role, reason, "Do it yourself", f"{started} of {form.at_most} were started")
     if own + more > form.at_once:
-        reason = f"The role {role.name} may have no more agents at work at the same time"
+        reason = f"{subject_of(seat)} may have no more agents at work at the same time"
         yield _denied(seat, role, reason, "Wait until one of them is done", f"{own} of {form.at_once} are at work")
     if len(working) + more > _MOST_OPEN:
         reason = "No more agents may be at work in this session at the same time"

@@ -14,6 +14,7 @@ from interpose.governance.file_model import (
     BudgetForm,
     ChainsForm,
     FileScopeForm,
+    FrontmatterForm,
     GovernanceForm,
     Patterns,
     RoleForm,
@@ -36,6 +37,7 @@ class CheckedForms(Struct, frozen=True, kw_only=True):
     scopes: dict[str, FileScopeForm]
     roles: dict[str, RoleForm]
     chains: ChainsForm
+    frontmatter: FrontmatterForm
 
 
 def problems_of(forms: CheckedForms) -> Iterator[FormProblem]:

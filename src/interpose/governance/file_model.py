@@ -250,5 +250,6 @@ class GovernanceForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     save_work: SaveWorkForm = SaveWorkForm()
     frontmatter: FrontmatterForm = FrontmatterForm()
     include: Annotated[
-        Names, Meta(description="ready files of ours whose roles, scopes, tools and chains are added: idumb, tiers")
+        Names,
+        Meta(description="ready files of ours that are added: roles, scopes, tools, chains, frontmatter; idumb, tiers"),
     ] = ()

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from interpose.formats.plain_text import one_line
+from interpose.governance.agent_words import subject_of, tools_told
+from interpose.governance.identity import host_of
 from interpose.governance.role_tools import tool_fits
 from interpose.governance.rulebook import Seat
 from interpose.governance.rulings import RULE_PREFIX, Ruling
@@ -30,11 +33,12 @@ def first_tool_rulings(seat: Seat, session: GovernedSession, call: ToolCall) -> 
     if seat.role is None or form is None or tool_fits(seat.book, form, call):
         return ()
     blocks = seat.role.first_tools is not None and seat.role.first_tools.mode == "block"
-    names = ", ".join(form[:_MOST_NAMED])
+    tool = one_line((call.original_name or call.name)[:100])
+    names = ", ".join(tools_told(seat.book, form, host_of(call.context.source))[:_MOST_NAMED])
     ruling = Ruling(
         said="deny" if blocks else "note",
         rule=FIRST_RULE,
-        reason=f"The role {seat.role.name} has to use one of its first tools before {call.name[:100]!r}",
+        reason=f"{subject_of(seat)} has to use one of its first tools before {tool}",
         instead=f"Use one of these first: {names}",
         evidence=f"{seat.role.place('first_tools')}; none was let through since it began, was compacted or resumed",
         watch=seat.mode == "watch",

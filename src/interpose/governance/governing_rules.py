@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from interpose.governance.bypasses import Bypass
 from interpose.governance.chains import call_chain_rulings, chain_rulings
 from interpose.governance.command_categories import command_rulings
 from interpose.governance.delegation import delegation_rulings
 from interpose.governance.first_tools import first_tool_rulings
 from interpose.governance.frontmatter import with_frontmatter
-from interpose.governance.governance_interceptors import PRIORITY, Rules, governance_entry
+from interpose.governance.governance_interceptors import PRIORITY, Rules, governance_entry, note_of
 from interpose.governance.governed_context import GovernedView, view_of
 from interpose.governance.halts import halt_rulings
 from interpose.governance.project_files import WalkedFiles
@@ -20,11 +22,14 @@ from interpose.governance.roles import role_rulings
 from interpose.governance.rulebook import Seat
 from interpose.governance.rulings import Ruling
 from interpose.governance.scopes import scope_rulings
+from interpose.governance.spawns import REPORTING
 from interpose.governance.stalls import stall_rulings
+from interpose.governance.validations import RULE as VALIDATION_RULE
+from interpose.governance.validations import blocked_text, report_of
 from interpose.interceptor import Registration
 from interpose.reading import home_directory
 from interpose.registration import registration
-from interpose.types import Allow, Command, HookPoint, ToolCall, Transform
+from interpose.types import Allow, Command, HookPoint, Report, ToolCall, ToolOutcome, Transform
 
 BypassWord = Callable[[str, str], Bypass | None]
 """The operator's word by which a command passes in a session."""
@@ -93,7 +98,28 @@ def governance_entries(bypass_of: BypassWord = nobody) -> tuple[Registration, ..
             id="governance:frontmatter", name=before, interceptor=Frontmattering(), priority=PRIORITY - len(rules),
             tool_matcher="^(?:write|edit)$", kind="governance",
         ),
+        registration(
+            id="governance:validation", name=HookPoint.TOOL_AFTER, interceptor=Validating(), priority=PRIORITY,
+            tool_matcher=REPORTING, kind="governance",
+        ),
     )  # fmt: skip
+
+
+class Validating:
+    """Replaces the result of a validator that says `shouldBlock` by what it found."""
+
+    def intercept(self, outcome: ToolOutcome) -> Allow | Transform[ToolOutcome] | Report[ToolOutcome]:
+        """The result with the violations in its place."""
+        view = view_of(outcome.call.context)
+        report = None if view is None else report_of(outcome.call, outcome)
+        if view is None or report is None or not report.blocks:
+            return Allow()
+        why = f"its validator blocks it: {len(report.violations)} violations"
+        if not view.enforced:
+            return Report(
+                (), (note_of("validation", Ruling(said="note", rule=VALIDATION_RULE, reason=why, watch=True)),)
+            )
+        return Transform(replace(outcome, result=blocked_text(outcome.call, report)), why, VALIDATION_RULE)
 
 
 class Frontmattering:

@@ -23,11 +23,13 @@ from interpose.governance.budgets import BudgetCounters, ChargeKind, Left, Overd
 from interpose.governance.delegation import DELEGATION_RULE
 from interpose.governance.governance_interceptors import note_of
 from interpose.governance.governed_context import GovernedView, governed, view_of
+from interpose.governance.halts import halt_ruling
 from interpose.governance.identity import seat_of
 from interpose.governance.memory_sessions import MemoryCounters, MemorySessions
 from interpose.governance.outcomes import (
     SessionNews,
     arrived,
+    asked_in_vain,
     ended,
     handed_on,
     heard_of,
@@ -35,6 +37,7 @@ from interpose.governance.outcomes import (
     is_waited_for,
     let_through,
     news_of,
+    violations_in,
 )
 from interpose.governance.rulebook import Rulebook, Seat
 from interpose.governance.rulebooks import Rulebooks
@@ -44,6 +47,7 @@ from interpose.governance.session_keeper import SessionKeeper
 from interpose.governance.session_keys import session_key
 from interpose.governance.session_states import strictest
 from interpose.governance.sessions import GovernedSession
+from interpose.governance.stalls import asks_about_stall
 from interpose.governance.usage import usage_of
 from interpose.reading import home_directory
 from interpose.types import Command, Context, Deny, PermissionRequest, ToolCall, ToolOutcome, Verdict, refused
@@ -132,6 +136,8 @@ class Governor:
         call, view = verdict.payload, view_of(verdict.payload.context)
         if view is None:  # it was refused for that
             return verdict
+        if asks_about_stall(verdict) and view.enforced:
+            verdict = yield from self._asked_in_vain(view, verdict)
         if verdict.outcome == "deny":
             yield from self._counted_only(view, call.context, "denials")
             return verdict
@@ -146,9 +152,16 @@ class Governor:
             if not ruling.watch:
                 return refused(verdict, _deny(ruling), by="governance:budgets")
             verdict = _noted(verdict, ruling)
-        if any(seat.role is not None and seat.role.first_tools for seat in view.seats) or is_delegation(call):
+        violations = violations_in(verdict)
+        first = any(seat.role is not None and seat.role.first_tools for seat in view.seats)
+        if first or violations or is_delegation(call):
             try:
-                yield from _blocking(self.keeper.change, view.key, lambda last: let_through(last, view, call))
+                session = yield from _blocking(
+                    self.keeper.change, view.key, lambda last: let_through(last, view, call, violations)
+                )
+                for one in news_of(verdict, call.name, session, self._clock()):
+                    if one.word in ("note", "watch"):
+                        yield from self._told(one, view.key)
             except DelegationError as error:  # others have taken the room that there was when it was judged
                 deny = Deny(text_of(error), DELEGATION_RULE)
                 return refused(verdict, deny, by="governance:delegation")
@@ -156,6 +169,21 @@ class Governor:
                 if view.enforced:
                     raise
         return verdict
+
+    def _asked_in_vain(self, view: GovernedView, verdict: Verdict[ToolCall]) -> Flow[Verdict[ToolCall]]:
+        """Count a question about a stall that nobody answered. In the end the session is halted, and that is said."""
+        told: list[SessionNews | None] = []
+
+        def change(last: GovernedSession | None) -> GovernedSession:
+            session, news = asked_in_vain(last, view, verdict.payload, self._clock())
+            told[:] = [news]
+            return session
+
+        session = yield from _blocking(self.keeper.change, view.key, change)
+        if told[0] is None or session.halt is None:
+            return verdict
+        yield from self._told(replace(told[0], session=session), view.key)
+        return refused(verdict, _deny(halt_ruling(session, session.halt)), by="governance:stalls")
 
     def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> Flow[None]:
         """Count what came of a call. What it found is told: to the log, the ledger, and the agent."""

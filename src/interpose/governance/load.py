@@ -19,9 +19,10 @@ from msgspec.structs import replace
 from interpose.errors import GovernanceError, GovernanceProblem
 from interpose.formats.yaml_text import Document, Path, YamlError, read_yaml
 from interpose.governance.file_checks import CheckedForms, problems_of
-from interpose.governance.file_model import ChainsForm, GovernanceForm
+from interpose.governance.file_model import ChainsForm, FrontmatterForm, GovernanceForm, Patterns
 from interpose.governance.form_reading import problems_in, unknown
 from interpose.governance.role_inheritance import built_roles
+from interpose.governance.role_tools import canonical_pattern
 from interpose.governance.role_uses import unusable_first_tools
 from interpose.governance.rulebook import FileScope, Rulebook, RulebookLevel
 from interpose.governance.tool_groups import opened_groups
@@ -32,7 +33,7 @@ MAX_OF_PROJECT = 100_000
 
 _READY = FilePath(__file__).with_name("ready")
 _SHARED = ("tools", "scopes", "roles")
-"""What is taken out of a ready file by name, besides its chains."""
+"""What is taken out of a ready file by name, besides its chains and frontmatter."""
 _ORIGINAL_WORDS: Mapping[str, Mapping[str, str]] = {
     "mode": {"block": "enforce", "warn": "watch", "log": "watch"},
     "unknown_role": {"block": "deny", "warn": "note", "log": "note"},
@@ -61,7 +62,7 @@ def load_rulebook(text: str, file: str, level: RulebookLevel = "user") -> Rulebo
     included: list[_Source] = []
     for index, name in enumerate(own.form.include):
         if name in ready_names():
-            included.append(_ready_source(name))
+            included += [source for source in _ready_sources(name) if source not in included]
         else:
             line = own.document.line_at(("include", index))
             problems.append(GovernanceProblem(file, line, unknown("ready file", name, ready_names())))
@@ -75,6 +76,7 @@ def load_rulebook(text: str, file: str, level: RulebookLevel = "user") -> Rulebo
         scopes={name: source.form.scopes[name] for (section, name), source in homes.items() if section == "scopes"},
         roles={name: source.form.roles[name] for (section, name), source in homes.items() if section == "roles"},
         chains=_chains(sources),
+        frontmatter=_frontmatter(sources),
     )
     for path, message in problems_of(forms):
         source = homes.get((str(path[0]), str(path[1])), own) if len(path) > 1 else own
@@ -106,6 +108,13 @@ def ready_names() -> tuple[str, ...]:
 def ready_text(name: str) -> str:
     """The text of such a file."""
     return (_READY / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+@cache
+def _ready_sources(name: str) -> tuple[_Source, ...]:
+    """A ready file, behind those that it includes itself."""
+    source = _ready_source(name)
+    return (*(one for included in source.form.include for one in _ready_sources(included)), source)
 
 
 @cache
@@ -180,6 +189,18 @@ def _chains(sources: tuple[_Source, ...]) -> ChainsForm:
     return replace(own, **(merged | {"rules": (*own.rules, *included.values())}))
 
 
+def _frontmatter(sources: tuple[_Source, ...]) -> FrontmatterForm:
+    """The managed files of all."""
+    return FrontmatterForm(
+        paths=tuple(dict.fromkeys(path for source in sources for path in source.form.frontmatter.paths))
+    )
+
+
+def _spelled(groups: Mapping[str, Patterns]) -> dict[str, str]:
+    names = [name.strip() for group in groups.values() for name in group]
+    return {plain: name for name in names if (plain := canonical_pattern(name)) != name}
+
+
 def _digest(text: str, included: list[_Source]) -> str:
     said = [text, *(ready_text(source.short.removesuffix(".yaml")) for source in included)]
     return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:16]
@@ -197,7 +218,8 @@ def _built(
     return Rulebook(
         file=own.file, level=level, mode=form.mode, revision=revision, unknown_role=form.unknown_role,
         agents=form.agents, roles=FrozenDict(roles), scopes=FrozenDict(scopes),
-        tools=FrozenDict(opened_groups(forms.tools)), chains=forms.chains, sessions=form.sessions,
-        stalls=form.stalls, budgets=form.budgets, save_work=form.save_work, frontmatter=form.frontmatter,
+        tools=FrozenDict(opened_groups(forms.tools)), spelled=FrozenDict(_spelled(forms.tools)), chains=forms.chains,
+        sessions=form.sessions, stalls=form.stalls, budgets=form.budgets, save_work=form.save_work,
+        frontmatter=forms.frontmatter,
         places=FrozenDict({key: own.place(key) for key in form.__struct_fields__}),
     )  # fmt: skip

@@ -1,9 +1,10 @@
 """What calls, their ends and a host's events make of a session. Pure: a session and what happened in, the next one out.
 
 arrived      a call came: the session is active, its agent is known
-let_through  it may run: a first tool was used, a delegation begun
+let_through  it may run: a first tool was used, a delegation begun, what was warned about counted
 handed_on    a command of the host was let through
 ended        what came of it: counted, looked at for stalls, a delegation over; and what is to be told of it
+asked_in_vain  a question about a stall that nobody answered
 heard_of     the host tells of the session: the next one, and what its agent should read
 """
 
@@ -26,18 +27,36 @@ from interpose.governance.first_tools import with_first_tool
 from interpose.governance.governed_context import GovernedView
 from interpose.governance.halts import with_halt
 from interpose.governance.host_commands import commands_in
+from interpose.governance.identity import is_below
 from interpose.governance.rulebook import Seat
 from interpose.governance.rulings import RULE_PREFIX
+from interpose.governance.said_results import tells_failure
+from interpose.governance.session_bounds import short
 from interpose.governance.session_states import SessionEvent, after_event, counted, new_session, strictest
-from interpose.governance.session_texts import session_text
-from interpose.governance.sessions import GovernedSession, SeenViolation
+from interpose.governance.session_texts import session_text, warning_of
+from interpose.governance.sessions import AgentNotice, GovernedSession, SeenViolation
 from interpose.governance.spawns import delegation_of
-from interpose.governance.stalls import StallAnswer, reminded, reminder_of, stall_of, with_stall, with_step
+from interpose.governance.stalls import (
+    StallAnswer,
+    asked_again,
+    reminded,
+    reminder_of,
+    stall_of,
+    unanswered_stall,
+    with_stall,
+    with_step,
+)
 from interpose.governance.step_digests import step_of
+from interpose.governance.validations import report_of, report_stall, with_report
 from interpose.reading import home_directory
 from interpose.types import Command, Context, Finding, ToolCall, ToolOutcome, Verdict
 
-NewsWord = Literal["deny", "ask", "note", "watch", "remind", "halt", "task"]
+NewsWord = Literal["deny", "ask", "note", "watch", "remind", "halt", "task", "alarm"]
+MOST_NOTICES = 20
+_WARNED = ("governance/first-tool", "governance/unknown-role", "governance/chain/")
+"""Rules whose notes are violations. What a role lists under `note` is permitted, and only noted."""
+_TOLD = ("governance/first-tool", "governance/chain/")
+"""Those of which the agent is told, each time that it is said."""
 
 
 class SessionNews(Struct, frozen=True, kw_only=True):
@@ -69,9 +88,38 @@ def _known(session: GovernedSession, context: Context, seats: Sequence[Seat], no
     return session if seat is None else with_agent(session, context, seat, now_ns)
 
 
-def let_through(last: GovernedSession | None, view: GovernedView, call: ToolCall) -> GovernedSession:
+def violations_in(verdict: Verdict[ToolCall]) -> tuple[Finding, ...]:
+    """What a call is not allowed to do: what was denied, what was only warned about, what is only watched."""
+    return tuple(found for found in _ours(verdict) if _is_violation(found))
+
+
+def _is_violation(found: Finding) -> bool:
+    return found.said == "deny" or (found.said == "note" and found.rule.startswith(_WARNED))
+
+
+def violated(session: GovernedSession, call: ToolCall, violations: Sequence[Finding], now_ns: int) -> GovernedSession:
+    """The session with these violations counted, and what its agent is to be told of them: warnings, since what was
+    denied was told at once, and what is only watched is told to nobody."""
+    if not violations:
+        return session
+    agent = short(call.context.agent_id)
+    notices = tuple(
+        AgentNotice(agent, warning_of(found)) for found in violations
+        if found.said == "note" and found.mode == "enforce" and found.rule.startswith(_TOLD)
+    )  # fmt: skip
+    session = counted(session, violations=len(violations))
+    return replace(
+        session,
+        violations=(*session.violations, *_kept(violations, call, now_ns)),
+        notices=tuple(dict.fromkeys((*session.notices, *notices)))[-MOST_NOTICES:],
+    )
+
+
+def let_through(
+    last: GovernedSession | None, view: GovernedView, call: ToolCall, violations: Sequence[Finding] = ()
+) -> GovernedSession:
     """The session when a call may run."""
-    session = last or view.session
+    session = violated(last or view.session, call, violations, view.now_ns)
     for seat in view.seats:
         session = with_first_tool(session, seat, call)
         session = with_delegation(session, seat, call, call.call_id, view.now_ns)
@@ -92,16 +140,20 @@ def ended(
 ) -> tuple[GovernedSession, list[SessionNews]]:
     """The session when it is known what came of a call, and what is to be told of it."""
     session, call = last or view.session, outcome.call
-    ours = _ours(verdict)
+    if verdict.outcome == "deny" and not outcome.denied:
+        return session, list(_ran_refused(session, verdict, call, now_ns))
     told = [replace(one, context=call.context) for one in news_of(verdict, call.name, session, now_ns)]
-    refusals = [found for found in ours if found.said == "deny" and found.mode == "enforce"]
+    if outcome.denied:
+        session = violated(session, call, violations_in(verdict), now_ns)
+    else:  # what was warned about or watched was counted and told when it was let through
+        told = [one for one in told if one.word not in ("note", "watch")]
     session = counted(
-        session, denials=outcome.denied, errors=outcome.is_error and not outcome.denied, violations=len(refusals),
+        session, denials=outcome.denied, errors=outcome.is_error and not outcome.denied,
         questions=bool(verdict.questions),
     )  # fmt: skip
-    session = replace(session, violations=(*session.violations, *_violations(refusals, call, now_ns)))
     if not outcome.denied:
-        session = after_event(session, "result", now_ns, strictest([seat.book.sessions for seat in view.seats])).session
+        form = strictest([seat.book.sessions for seat in view.seats])
+        session = after_event(session, "result", now_ns, form, can_tell=False).session  # what it owes is told elsewhere
         session, task = _with_task(session, call, outcome, now_ns)
         told += task
         if not outcome.is_error:
@@ -110,6 +162,25 @@ def ended(
                 session = with_success(session, seat.book.chains, names, now_ns)
     session, stalls = _with_stalls(session, view, call, outcome, now_ns)
     return session, told + stalls
+
+
+def _ran_refused(
+    session: GovernedSession, verdict: Verdict[ToolCall], call: ToolCall, now_ns: int
+) -> Iterator[SessionNews]:
+    """A host ran what was refused. It was counted when it was refused.
+
+    INVARIANT: it opens nothing: it is no first tool, no validation and no delegation that was done.
+    """
+    rule = verdict.rule if verdict.rule.startswith(RULE_PREFIX) else f"{RULE_PREFIX}refused"
+    yield SessionNews(
+        word="alarm", at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=rule,
+        text="ran although it was refused; its result is withheld",
+    )  # fmt: skip
+    if (target := delegation_of(call)) is not None:
+        yield SessionNews(
+            word="task", at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=f"{RULE_PREFIX}task",
+            text=f"{target}: refused, and it ran all the same", failed=True,
+        )  # fmt: skip
 
 
 def _started(call: ToolCall) -> tuple[str, ...]:
@@ -156,11 +227,11 @@ def _word(found: Finding) -> NewsWord:
     return found.said if found.said in ("deny", "ask") else "note"
 
 
-def _violations(refusals: list[Finding], call: ToolCall, now_ns: int) -> Iterator[SeenViolation]:
-    for found in refusals:
+def _kept(violations: Sequence[Finding], call: ToolCall, now_ns: int) -> Iterator[SeenViolation]:
+    for found in violations:
         yield SeenViolation(
             at_ns=now_ns, call_id=call.call_id, agent=call.context.agent_id[:200], role=call.context.role[:200],
-            tool=call.name[:200], rule=found.rule[:200], said=found.said,
+            tool=call.name[:200], rule=found.rule[:200], said=_word(found),
         )  # fmt: skip
 
 
@@ -171,10 +242,11 @@ def _with_task(
     target = delegation_of(call)
     if target is None:
         return session, []
-    session = with_delegation_ended(session, call.call_id, failed=outcome.is_error, now_ns=now_ns)
+    failed = tells_failure(outcome)
+    session = with_delegation_ended(session, call.call_id, failed=failed, now_ns=now_ns)
     told = SessionNews(
         word="task", at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=f"{RULE_PREFIX}task",
-        text=f"{target}: {'failed' if outcome.is_error else 'done'}", failed=outcome.is_error,
+        text=f"{target}: {'failed' if failed else 'done'}", failed=failed,
     )  # fmt: skip
     return session, [told]
 
@@ -190,11 +262,16 @@ def _with_stalls(
     session = with_step(session, step)
     if (seen := round_of(call, outcome)) is not None:
         session = with_round(session, seen)
+    report = report_of(call, outcome) if seen is None else None
+    if report is not None:
+        session = with_report(session, report)
     found: list[tuple[Seat, StallAnswer]] = []
     for seat in view.seats:
-        answers = [stall_of(seat.book.stalls, session, step)]
+        answers = [stall_of(seat.book.stalls, session, step, (call.original_name or call.name)[:100])]
         if seen is not None:
             answers.append(round_stall(seat.book.stalls, session, step.agent))
+        if report is not None and not report.passed:
+            answers.append(report_stall(seat.book.stalls, session, step.agent))
         found += [(seat, answer) for answer in answers if answer is not None]
     told = [
         SessionNews(
@@ -208,24 +285,36 @@ def _with_stalls(
     blocking = [answer for seat, answer in found if seat.mode == "enforce"]
     if not blocking:
         return session, told
-    gravest = max(blocking, key=lambda answer: _GRAVITY[answer.word])
-    rule = f"{RULE_PREFIX}stall/{gravest.kind}"
-    if gravest.word == "halt":
-        session = with_halt(session, gravest.reason, rule, now_ns)
-    else:
-        session = with_stall(session, gravest)
-    word: NewsWord = "halt" if gravest.word == "halt" else "ask" if gravest.word == "ask" else "remind"
-    said = SessionNews(
-        word=word, at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=rule, text=gravest.reason
-    )
+    session, said = _escalated(session, max(blocking, key=lambda answer: _GRAVITY[answer.word]), call, now_ns)
     return session, [*told, said]
+
+
+def _escalated(
+    session: GovernedSession, answer: StallAnswer, call: ToolCall, now_ns: int
+) -> tuple[GovernedSession, SessionNews]:
+    rule = f"{RULE_PREFIX}stall/{answer.kind}"
+    session = with_halt(session, answer.reason, rule, now_ns) if answer.word == "halt" else with_stall(session, answer)
+    return session, SessionNews(
+        word=answer.word, at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=rule,
+        text=answer.reason,
+    )  # fmt: skip
+
+
+def asked_in_vain(
+    last: GovernedSession | None, view: GovernedView, call: ToolCall, now_ns: int
+) -> tuple[GovernedSession, SessionNews | None]:
+    """The session when nobody answered whether an agent that gets nowhere may go on: in the end it is halted."""
+    session = asked_again(last or view.session)
+    forms = [seat.book.stalls for seat in view.seats if seat.mode == "enforce"]
+    answer = next((found for form in forms if (found := unanswered_stall(form, session)) is not None), None)
+    return (session, None) if answer is None else _escalated(session, answer, call, now_ns)
 
 
 _GRAVITY = {"remind": 0, "ask": 1, "halt": 2}
 
 _EVENTS: dict[SessionWords, SessionEvent] = {
     "start": "start", "clear": "clear", "resume": "resume", "compact": "compact", "compacted": "compacted",
-    "end": "end", "due": "message", "agent-start": "message", "agent-stop": "message",
+    "idle": "idle", "end": "end", "due": "message", "agent-start": "message", "agent-stop": "message",
 }  # fmt: skip
 _TELLS = ("start", "clear", "resume", "compacted", "due")
 """Events whose answer an agent can read."""
@@ -242,7 +331,7 @@ def heard_of(
     """The session after an event of its host, and what its agent should read. `left` is what is left of its budgets."""
     form = strictest([seat.book.sessions for seat in seats])
     session = new_session(context, now_ns, form) if last is None else last
-    change = after_event(session, _EVENTS[event], now_ns, form, can_tell=event in _TELLS and not context.agent_id)
+    change = after_event(session, _EVENTS[event], now_ns, form, can_tell=event in _TELLS and not is_below(context))
     session = change.session
     if event == "agent-start":
         session = _known(session, context, seats, now_ns)
@@ -252,6 +341,10 @@ def heard_of(
     if event in _TELLS and (reminder := reminder_of(session, context.agent_id)):
         texts.append(reminder)
         session = reminded(session)
+    if event in _TELLS and session.notices:
+        agent = short(context.agent_id)
+        texts += [one.text for one in session.notices if one.agent == agent]
+        session = replace(session, notices=tuple(one for one in session.notices if one.agent != agent))
     if event == "agent-start":
         texts.append(session_text("prefix", seats, session, context, now_ns, left))
     return session, "\n\n".join(text for text in texts if text)

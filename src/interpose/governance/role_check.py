@@ -20,7 +20,7 @@ def rulings_for_role(books: Iterable[Rulebook], role: str, call: ToolCall) -> tu
 
 
 def _rulings(book: Rulebook, role: str, call: ToolCall) -> Iterator[Ruling]:
-    seat, home = Seat(book=book, role=book.roles[role]), home_directory()
+    seat, home = Seat(book=book, role=book.roles[role], called=f"The role {role}"), home_directory()
     yield from role_rulings(seat, call, home)
     if call.arguments:
         yield from scope_rulings(seat, call, home)

@@ -3,8 +3,8 @@
 Lists are read in two ways, and each is the strict one where it is used:
 
 - `own_names`: what the tool is called, by its host and by us (`Bash` is `exec`, `@github/merge` is
-  `mcp__github__merge`). What *lets a tool in* goes by these alone: `read` lets in no `mcp__files__read_file`, whoever
-  wants that lists it.
+  `mcp__github__merge`, and `github_merge` as OpenCode writes it). What *lets a tool in* goes by these alone: `read`
+  lets in no `mcp__files__read_file`, whoever wants that lists it.
 - `work_names`: these, and what the call would do under another name (`mcp__x__run_command` does the work of `exec`).
   What *keeps a tool out* goes by these: who may not `exec` may not do it through somebody else's shell either.
 
@@ -20,6 +20,7 @@ from typing import Protocol
 from interpose.governance.file_model import Patterns
 from interpose.governance.name_patterns import LONGEST, fits, is_glob
 from interpose.governance.rulebook import Rulebook
+from interpose.late_patterns import late
 from interpose.reading import reading_of
 from interpose.tools import KNOWN_TOOL_NAMES, TOOL_GROUPS, mcp_name, normalize_tool_name
 from interpose.types import EffectKind, ToolCall
@@ -38,6 +39,8 @@ _RUNNERS = frozenset({
     "perl", "php", "lua", "R",
 })  # fmt: skip
 _LOOKS_LIKE_CODE = "(\n=;|"
+_UNWRITTEN = late(r"[^\w-]")
+"""What OpenCode writes as an underscore in the names of servers and their tools."""
 
 
 class CarriedScript(Protocol):
@@ -111,6 +114,8 @@ def own_names(tool: ToolCall | str) -> tuple[str, ...]:
             found[_as_mcp(canonical) or canonical] = None
             found[canonical] = None
             found[name.strip().lower()] = None
+            if joined := _joined(canonical):
+                found[joined] = None
     return tuple(found)
 
 
@@ -144,14 +149,24 @@ def _as_mcp(plain: str) -> str:
     return f"mcp__{found.server}__{found.tool}" if found is not None and found.server and found.tool else ""
 
 
+def _joined(plain: str) -> str:
+    """A tool of an MCP server as OpenCode writes it; empty if it is none, or would have the name of a known tool."""
+    found = mcp_name(plain)
+    if found is None or not found.server or not found.tool:
+        return ""
+    joined = _UNWRITTEN.sub("_", f"{found.server}_{found.tool}")
+    return "" if normalize_tool_name(joined) in _KNOWN else joined
+
+
 def _fits_flat(pattern: str, name: str) -> bool:
-    """The same where a host writes one underscore for two: nobody can say where the server's name ends there.
+    """The same where a host writes one underscore for two, or leaves the prefix out: where the server's name ends is
+    not known there.
 
     INVARIANT: only for what keeps out. Two tools of two servers can have one such name.
     """
-    if not (name.startswith("mcp_") and pattern.startswith("mcp_")):
+    if not pattern.startswith("mcp_") or name in _KNOWN:
         return False
-    return fits(_flat(pattern), _flat(name))
+    return fits(_flat(pattern), _flat(name if name.startswith("mcp_") else f"mcp_{name}"))
 
 
 def _flat(name: str) -> str:

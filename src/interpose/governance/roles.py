@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from interpose.formats.plain_text import one_line
+from interpose.governance.agent_words import subject_of, tools_told
+from interpose.governance.identity import host_of
 from interpose.governance.role_tools import is_let_in, kept_out, tool_fits
 from interpose.governance.rulings import RULE_PREFIX, Ruling, RulingWord
 from interpose.reading import home_directory
@@ -75,33 +77,35 @@ def _ruling(
     seat: Seat, role: Role, call: ToolCall, said: RulingWord, evidence: str, name: str = "", rule: str = ROLE_RULE
 ) -> Ruling:
     return Ruling(
-        said=said, rule=rule, reason=_reason(role, call, said, name), evidence=evidence,
-        instead="" if said == "note" else instead_of(role), watch=seat.mode == "watch",
+        said=said, rule=rule, reason=_reason(seat, call, said, name), evidence=evidence,
+        instead="" if said == "note" else instead_of(seat, role, host_of(call.context.source)),
+        watch=seat.mode == "watch",
     )  # fmt: skip
 
 
-def _reason(role: Role, call: ToolCall, said: RulingWord, name: str) -> str:
+def _reason(seat: Seat, call: ToolCall, said: RulingWord, name: str) -> str:
     tool = _shown(call.original_name or call.name)
     same = f", and {tool} does the same" if name and name not in (call.name, tool.lower()) else ""
     named = name if same else tool
+    who = subject_of(seat)
     match said:
         case "deny":
-            return f"The role {role.name} may not use {named}{same}"
+            return f"{who} may not use {named}{same}"
         case "ask":
-            return f"The role {role.name} asks before it uses {named}{same}"
+            return f"{who} asks before it uses {named}{same}"
         case "note":
-            return f"The role {role.name} uses {named}{same}"
+            return f"{who} uses {named}{same}"
 
 
-def instead_of(role: Role) -> str:
+def instead_of(seat: Seat, role: Role, host: str) -> str:
     """What an agent of this role is told to do instead of what it may not."""
     if role.instead:
         return role.instead
-    allowed = role.tools.allow
+    allowed = tools_told(seat.book, role.tools.allow or (), host)
     if not allowed:
         return ""
     more = " ..." if len(allowed) > _MOST_NAMED else ""
-    return f"Use what the role has: {', '.join(allowed[:_MOST_NAMED])}{more}"
+    return f"Use what it has: {', '.join(allowed[:_MOST_NAMED])}{more}"
 
 
 def _shown(name: str) -> str:

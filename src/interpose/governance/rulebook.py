@@ -83,6 +83,8 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     scopes: dict[str, FileScope] = EMPTY
     tools: dict[str, Patterns] = EMPTY
     """Its own groups of tools, each with all its members: no group is in a group any more."""
+    spelled: dict[str, str] = EMPTY
+    """Names of tools as the file spells them, where they are compared otherwise."""
     chains: ChainsForm = ChainsForm()
     sessions: SessionsForm = SessionsForm()
     stalls: StallsForm = StallsForm()
@@ -108,6 +110,8 @@ class Seat(Struct, frozen=True, kw_only=True):
     name: str = ""
     """What kind of agent it is, or what it is called."""
     is_sub_agent: bool = False
+    called: str = ""
+    """What texts call it, where only a role is asked about and no agent acts."""
 
     @property
     def mode(self) -> Mode:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from interpose.formats.plain_text import one_line
+from interpose.governance.agent_words import files_told, subject_of
+from interpose.governance.identity import host_of
 from interpose.governance.roles import instead_of
 from interpose.governance.rulings import RULE_PREFIX, Ruling
 from interpose.governance.scope_files import Files, ScopesOfSpot, Spot
@@ -63,12 +65,19 @@ def scope_rulings(
         return ()
     files = Files.of(call, home, project, lookup)
     written = tuple(written_by(call, home, files))
-    found = (_ruling(seat, role, written, files, scopes, place) for scopes, place in limits)
+    host = host_of(call.context.source)
+    found = (_ruling(seat, role, written, files, scopes, place, host) for scopes, place in limits)
     return tuple(ruling for ruling in found if ruling is not None)
 
 
 def _ruling(
-    seat: Seat, role: Role, written: tuple[Written, ...], files: Files, scopes: tuple[str, ...], place: str
+    seat: Seat,
+    role: Role,
+    written: tuple[Written, ...],
+    files: Files,
+    scopes: tuple[str, ...],
+    place: str,
+    host: str,
 ) -> Ruling | None:
     refused = [found for one in written if (found := _judged(seat.book, one, files, scopes)) is not None]
     if not refused:
@@ -80,14 +89,16 @@ def _ruling(
     what = one_line(files.shown(worst.written.named)[:_SHOWN])
     return Ruling(
         said="ask" if worst.is_question else "deny", rule=SCOPE_RULE,
-        reason=f"The role {role.name} {'asks before it may' if worst.is_question else 'may not'} {verb} {what}{others}",
-        instead=role.instead or worst.written.instead or _instead(role, scopes),
+        reason=f"{subject_of(seat)} {'asks before it may' if worst.is_question else 'may not'} {verb} {what}{others}",
+        instead=role.instead or worst.written.instead or _instead(seat, role, scopes, host),
         evidence=f"{place} is {', '.join(scopes) or 'empty'}; {worst.why}", watch=seat.mode == "watch",
     )  # fmt: skip
 
 
-def _instead(role: Role, scopes: tuple[str, ...]) -> str:
-    return f"Write only in {' and '.join(scopes)}" if scopes else instead_of(role)
+def _instead(seat: Seat, role: Role, scopes: tuple[str, ...], host: str) -> str:
+    if not scopes:
+        return instead_of(seat, role, host)
+    return f"Write only {'; '.join(files_told(seat.book, scopes))}"
 
 
 def _judged(book: Rulebook, written: Written, files: Files, scopes: tuple[str, ...]) -> Refused | None:

@@ -75,7 +75,9 @@ def after_event(
 ) -> SessionChange:
     """The session after an event. `can_tell`: the host takes text with the answer to it; what it can't take is owed."""
     now = time_in(session, now_ns)
-    session = replace(session, seen_ns=now)
+    session = replace(
+        session, seen_ns=now, idle_after_ns=duration_ns(form.idle_after), resume_after_ns=duration_ns(form.resume_after)
+    )
     match event:
         case "start" | "resume" | "message" | "call":
             session = _came(session, event, now, form)
@@ -92,7 +94,7 @@ def after_event(
             session = _came(session, "message", now, form)
             session = session if session.state == "compacted" else _compacted(session, form)
         case "idle":
-            session = replace(session, state=_left_alone(session, now, form))
+            session = replace(session, state=_left_alone(session, now))
         case "end":
             session = _ended(session, now)
         case _:
@@ -105,12 +107,14 @@ def paid(session: GovernedSession) -> SessionChange:
     return SessionChange(replace(session, owes=""), session.owes) if session.owes else SessionChange(session)
 
 
-def state_at(session: GovernedSession, now_ns: int, form: SessionsForm = _DEFAULTS) -> SessionWord:
-    """The state for those who only look: a session that nobody has heard of for some time is idle without an event."""
+def state_at(session: GovernedSession, now_ns: int) -> SessionWord:
+    """The state for those who only look: a session in which nothing was called for some time is idle without an event,
+    by the times that held for it when it was last heard of."""
     now = time_in(session, now_ns)
-    if session.state == "ended" or now - session.active_ns < duration_ns(form.idle_after):
+    idle_after = session.idle_after_ns or duration_ns(_DEFAULTS.idle_after)
+    if session.state == "ended" or now - session.active_ns < idle_after:
         return session.state
-    return _left_alone(session, now, form)
+    return _left_alone(session, now)
 
 
 def counted(
@@ -220,10 +224,11 @@ def _compacted(session: GovernedSession, form: SessionsForm) -> GovernedSession:
     )
 
 
-def _left_alone(session: GovernedSession, now: int, form: SessionsForm) -> SessionWord:
+def _left_alone(session: GovernedSession, now: int) -> SessionWord:
     if session.state == "ended":
         return "ended"
-    return "interrupted" if now - session.active_ns >= duration_ns(form.resume_after) else "idle"
+    resume_after = session.resume_after_ns or duration_ns(_DEFAULTS.resume_after)
+    return "interrupted" if now - session.active_ns >= resume_after else "idle"
 
 
 def _ended(session: GovernedSession, now: int) -> GovernedSession:

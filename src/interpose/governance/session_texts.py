@@ -10,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from interpose.formats.plain_text import one_line
+from interpose.governance.agent_words import agents_told, commands_told, files_told, listed, tools_told
 from interpose.governance.budgets import Left
 from interpose.governance.durations import spoken_ns
 from interpose.governance.file_model import ToolsForm
 from interpose.governance.first_tools import due
-from interpose.governance.rulebook import Role, Seat
+from interpose.governance.identity import host_of
+from interpose.governance.rulebook import Role, Rulebook, Seat
 from interpose.governance.session_bounds import OPEN, short
 from interpose.governance.session_states import time_in
 from interpose.governance.sessions import GovernedSession, SessionText
-from interpose.types import Context
+from interpose.types import Context, Finding
 
 LONGEST_TEXT = 3000
 _LONGEST_LINE = 500
-_MOST_NAMED = 24
 
 _HEADS: dict[SessionText, str] = {
     "prefix": "Interpose governs this session. What its rules refuse does not run; a refusal says what to do instead.",
@@ -42,62 +43,76 @@ def session_text(
     """The text that an agent should read; empty if there is nothing to tell. `left` is what is left of its budgets."""
     if not tell or not seats:
         return ""
-    lines = [_HEADS[tell].format(away=spoken_ns(session.away_ns)), *_urgent(seats, session)]
+    host = host_of(context.source)
+    lines = [_HEADS[tell].format(away=spoken_ns(session.away_ns)), *_urgent(seats, session, host)]
     for seat in seats:
-        lines += _rules(seat)
+        lines += _rules(seat, host)
     lines += [*_budgets(left), *_time(session, context, now_ns), *_work(seats, session, context)]
     if tell == "resume":
         lines.append(_so_far(session))
     return _bounded(lines)
 
 
-def _urgent(seats: Sequence[Seat], session: GovernedSession) -> Iterator[str]:
+def warning_of(found: Finding) -> str:
+    """A warning about a call that was let through all the same."""
+    better = f". Better: {one_line(found.instead)}" if found.instead else ""
+    return f"Interpose warns ({found.rule}): {one_line(found.reason)}{better}"[:_LONGEST_LINE]
+
+
+def _urgent(seats: Sequence[Seat], session: GovernedSession, host: str) -> Iterator[str]:
     if session.halt is not None:
         yield "This session is halted: nothing but reading passes until an operator lifts it. Tell the user."
     for seat in seats:
         if _is_operators(seat) and (names := due(seat, session)) is not None:
-            yield f"Before anything else, use one of: {_listed(names)}"
+            yield f"Before anything else, use one of: {listed(tools_told(seat.book, names, host))}"
 
 
-def _rules(seat: Seat) -> Iterator[str]:
+def _rules(seat: Seat, host: str) -> Iterator[str]:
     if not _is_operators(seat):
         yield "This project has rules of its own besides these; what they refuse is told when it happens."
         return
-    role = seat.role
+    role, book = seat.role, seat.book
     if role is None:
-        if seat.book.roles and seat.book.unknown_role != "allow":
+        if book.roles and book.unknown_role != "allow":
             yield "You have no role here, so tools may be refused. Tell the user."
         return
-    about = f": {one_line(role.description)}" if role.description else ""
-    yield f"Your role is {one_line(role.name)}{about}"
-    yield from _tools(role.tools)
+    if role.description:
+        yield f"Your part here: {one_line(role.description)}"
+    yield from _tools(book, role.tools, host)
     denied = tuple(dict.fromkeys(name for ceiling in role.ceilings for name in ceiling.deny))
     if denied:
-        yield f"Never: {_listed(denied)}"
-    yield from _files_and_commands(role)
+        yield f"Never: {listed(tools_told(book, denied, host))}"
+    yield from _files_and_commands(book, role)
     if role.delegates is not None:
-        deep = f", at most {role.delegates.depth} deep" if role.delegates.to else ""
-        yield f"You may delegate to: {_listed(role.delegates.to) or 'nobody'}{deep}"
+        agents = listed(agents_told(book, role.delegates.to, host))
+        deep = f", at most {role.delegates.depth} deep" if agents else ""
+        yield f"You may delegate to: {agents or 'nobody'}{deep}"
     if role.instead:
         yield f"For anything else: {one_line(role.instead)}"
 
 
-def _tools(tools: ToolsForm) -> Iterator[str]:
+def _tools(book: Rulebook, tools: ToolsForm, host: str) -> Iterator[str]:
     if tools.allow is not None:
-        yield f"Tools that you may use: {_listed(tools.allow) or 'none'}"
+        yield f"Tools that you may use: {listed(tools_told(book, tools.allow, host)) or 'none'}"
     if tools.deny:
-        yield f"Tools that you may not use: {_listed(tools.deny)}"
+        yield f"Tools that you may not use: {listed(tools_told(book, tools.deny, host))}"
     if tools.ask:
-        yield f"Tools that a person is asked about: {_listed(tools.ask)}"
+        yield f"Tools that a person is asked about: {listed(tools_told(book, tools.ask, host))}"
 
 
-def _files_and_commands(role: Role) -> Iterator[str]:
-    for what, own, ceilings in (
-        ("Files that you may write, by scope", role.write, [ceiling.write for ceiling in role.ceilings]),
-        ("Commands that you may run", role.commands, [ceiling.commands for ceiling in role.ceilings]),
+def _files_and_commands(book: Rulebook, role: Role) -> Iterator[str]:
+    def files(scopes: tuple[str, ...]) -> str:
+        return "; ".join(files_told(book, scopes)) or "none"
+
+    def commands(patterns: tuple[str, ...]) -> str:
+        return listed(commands_told(patterns)) or "none"
+
+    for what, own, ceilings, told in (
+        ("Files that you may write", role.write, [ceiling.write for ceiling in role.ceilings], files),
+        ("Commands that you may run", role.commands, [ceiling.commands for ceiling in role.ceilings], commands),
     ):
-        limits = [] if own is None else [_listed(own) or "none"]
-        limits += [f"nothing outside of {_listed(names) or 'none'}" for names in ceilings if names is not None]
+        limits = [] if own is None else [told(own)]
+        limits += [f"nothing but {told(names)}" for names in ceilings if names is not None and names != own]
         if limits:
             yield f"{what}: {'; '.join(limits)}"
 
@@ -115,13 +130,14 @@ def _time(session: GovernedSession, context: Context, now_ns: int) -> Iterator[s
 
 
 def _work(seats: Sequence[Seat], session: GovernedSession, context: Context) -> Iterator[str]:
-    """Work that this agent gave to others. Whom it asked for was its own word: only roles of the operator are named."""
-    known = {name for seat in seats if _is_operators(seat) for name in seat.book.roles}
+    """Work that this agent gave to others. Whom it asked for was its own word: only the operator's agents are named."""
     mine = [one for one in session.delegations if one.state in OPEN and one.by == short(context.agent_id)]
-    if mine:
-        roles = tuple(dict.fromkeys(one.to_role for one in mine if one.to_role in known))
-        named = f" ({_listed(roles)})" if roles else ""
-        yield f"Agents that you started and that are still at work: {len(mine)}{named}"
+    if not mine:
+        return
+    host, roles = host_of(context.source), tuple(dict.fromkeys(one.to_role for one in mine))
+    agents = [name for seat in seats if _is_operators(seat) for name in agents_told(seat.book, roles, host)]
+    named = f" ({listed(dict.fromkeys(agents))})" if agents else ""
+    yield f"Agents that you started and that are still at work: {len(mine)}{named}"
 
 
 def _so_far(session: GovernedSession) -> str:
@@ -132,12 +148,6 @@ def _so_far(session: GovernedSession) -> str:
 
 def _is_operators(seat: Seat) -> bool:
     return seat.book.level != "project"
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = tuple(names)
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(one_line(name) for name in names[:_MOST_NAMED]) + more
 
 
 def _bounded(lines: Iterable[str]) -> str:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from time import time_ns
+from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
 
 from interpose.governance.durations import NANOSECONDS
 from interpose.governance.halts import how_to_lift
+from interpose.governance.session_states import state_at
 from interpose.governance.sessions import DelegationWord, GovernedSession, Halt, SessionCounts, SessionWord
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from interpose.governance.checkpoints import HaltCheckpoint
 
 ShownState = SessionWord | Literal["halted"]
 """`halted` goes before whatever else a session is."""
@@ -62,6 +69,15 @@ class ShownViolation(Struct, frozen=True, kw_only=True):
     call_id: str
 
 
+class ShownCheckpoint(Struct, frozen=True, kw_only=True):
+    """What a session was at when it was halted: the file that has it."""
+
+    path: str
+    at: datetime | None
+    reason: str
+    by: str
+
+
 class ShownBudget(Struct, frozen=True, kw_only=True):
     """What there is of something, and what is used of it. Cost in millionths, time in nanoseconds; `text` is for
     people."""
@@ -111,26 +127,33 @@ class GovernedDetail(Struct, frozen=True, kw_only=True):
     delegations: list[ShownDelegation]
     violations: list[ShownViolation]
     budgets: list[ShownBudget]
+    checkpoints: list[ShownCheckpoint] = []
+    """Of each halt that it had, the newest first."""
 
 
 BudgetsOf = Callable[[GovernedSession], Sequence[ShownBudget]]
 
 
-def summary_of(session: GovernedSession) -> GovernedSummary:
+def summary_of(session: GovernedSession, clock: Callable[[], int] = time_ns) -> GovernedSummary:
     """A session in a line."""
     main = session.agent("") or (session.agents[0] if session.agents else None)
     return GovernedSummary(
-        key=session.key or session.id, state=_state(session), host=session.host, project=session.project,
+        key=session.key or session.id, state=_state(session, clock()), host=session.host, project=session.project,
         principal=session.principal, role=main.role if main is not None else "", agents=len(session.agents),
         counts=session.counts, halt=_halt(session, session.halt),
     )  # fmt: skip
 
 
-def detail_of(session: GovernedSession, budgets_of: BudgetsOf | None = None) -> GovernedDetail:
+def detail_of(
+    session: GovernedSession,
+    budgets_of: BudgetsOf | None = None,
+    checkpoints: Sequence[tuple[Path, HaltCheckpoint]] = (),
+    clock: Callable[[], int] = time_ns,
+) -> GovernedDetail:
     """All of a session."""
-    stall = session.stall
+    stall, now = session.stall, clock()
     return GovernedDetail(
-        id=session.id, key=session.key or session.id, state=_state(session), was=session.state,
+        id=session.id, key=session.key or session.id, state=_state(session, now), was=state_at(session, now),
         generation=session.generation, host=session.host, project=session.project, principal=session.principal,
         created=when(session.created_ns), began=when(session.began_ns), active=when(session.active_ns),
         ended=when(session.ended_ns), counts=session.counts,
@@ -157,11 +180,15 @@ def detail_of(session: GovernedSession, budgets_of: BudgetsOf | None = None) -> 
             for one in session.violations
         ],
         budgets=list(budgets_of(session)) if budgets_of is not None else [],
+        checkpoints=[
+            ShownCheckpoint(path=str(path), at=when(made.at_ns), reason=made.reason, by=made.by)
+            for path, made in checkpoints
+        ],
     )  # fmt: skip
 
 
-def _state(session: GovernedSession) -> ShownState:
-    return session.state if session.halt is None else "halted"
+def _state(session: GovernedSession, now_ns: int) -> ShownState:
+    return state_at(session, now_ns) if session.halt is None else "halted"
 
 
 def _halt(session: GovernedSession, halt: Halt | None) -> ShownHalt | None:

@@ -171,6 +171,10 @@ class StallCounts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     """The reminder that is still to be told to that agent; empty if there is none."""
     asking: str = ""
     """What a person is to be asked before that agent's next call; empty if nothing."""
+    unanswered: int = 0
+    """How often a person was asked that, and none answered."""
+    reports: tuple[str, ...] = ()
+    """Digests of what validators reported last; empty once one of them let it pass."""
     errors: int = 0
     """Errors that no progress has made up for. How many there were at all is in `counts`."""
     progress: int = 0
@@ -212,6 +216,13 @@ class SeenViolation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     said: str
 
 
+class AgentNotice(Struct, frozen=True, forbid_unknown_fields=True):
+    """A warning that an agent is still to be told."""
+
+    agent: str
+    text: str
+
+
 class Validation(Struct, frozen=True, forbid_unknown_fields=True):
     """A command or tool that succeeded, and when."""
 
@@ -237,6 +248,9 @@ class GovernedSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """When something was last called in it."""
     seen_ns: int = 0
     """The latest time of any event. For a session it is never earlier than this, whatever a clock says."""
+    idle_after_ns: int = 0
+    """After how long without a call it is idle, and after how long interrupted: what held when it was last heard of."""
+    resume_after_ns: int = 0
     away_ns: int = 0
     """How long nothing was called in it before it was last resumed."""
     ended_ns: int = 0
@@ -252,6 +266,8 @@ class GovernedSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     validations: tuple[Validation, ...] = ()
     owes: SessionText = ""
     """What its agent has not been told yet."""
+    notices: tuple[AgentNotice, ...] = ()
+    """Warnings that agents have not been told yet."""
     spawned: tuple[SpawnCount, ...] = ()
     forgotten_depth: int = 0
     """How deep the deepest stood that is no longer among `agents` and `delegations`; 0 if nobody was forgotten."""

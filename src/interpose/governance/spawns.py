@@ -7,14 +7,14 @@ host goes by is not ours to guess, and who could choose a spelling that nobody r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from interpose.formats.plain_text import one_line
 from interpose.governance.identity import host_of
 from interpose.governance.session_bounds import short
-from interpose.tools import mcp_name, namespace_of, plain_name
+from interpose.tools import KNOWN_TOOL_NAMES, mcp_name, namespace_of, plain_name
 from interpose.types import ToolCall
 
 MOST_AT_ONCE = 50
@@ -27,6 +27,16 @@ _ANYWHERE = frozenset({
 """Tools that start agents, whoever's tools they are. Names are compared without case, underscores and hyphens."""
 _OF_HOSTS = _ANYWHERE | {"task", "agent", "newtask"}
 """Tools of a host that do. Of another server's `task` nobody knows what it is."""
+_COLLECTS = frozenset({
+    "taskoutput", "agentoutput", "agentoutputtool", "waitagent", "waitforagent", "waitforsubagent", "agentresult",
+    "getagentresult", "readagent", "readsubagent", "subagentresult", "collectagent",
+})  # fmt: skip
+"""Tools of a host that hand on what an agent answered that was started before."""
+Reporter = Literal["agent", "tool", ""]
+_KNOWN = frozenset(KNOWN_TOOL_NAMES)
+_ONLY_TOOLS = _KNOWN - {"task", "process", "sessions_spawn"}
+REPORTING = f"^(?!(?:{'|'.join(sorted(_ONLY_TOOLS))})$)"
+"""A pattern of the names of tools whose results can be reports."""
 _DETACHED = frozenset({"spawnagent", "spawnagents", "sessionsspawn", "spawnsubagent"})
 """Tools that answer as soon as the agent works."""
 _IN_BACKGROUND = frozenset({"runinbackground", "background", "detach", "detached", "async"})
@@ -59,6 +69,17 @@ def delegation_of(call: ToolCall) -> str | None:
         return None
     names = dict.fromkeys("/".join(names) or "an agent" for names in spawn.agents)
     return one_line(", ".join(names))[:200]
+
+
+def reporter_of(call: ToolCall) -> Reporter:
+    """Who speaks in the result of a call: another agent, a tool of somebody's own, or nobody. What a file says, or a
+    program prints, is no report."""
+    if call.name in _ONLY_TOOLS:
+        return ""
+    names = (call.original_name or call.name, call.name)
+    if _spawner(call) or any(plain_name(name) in _COLLECTS for name in names if mcp_name(name) is None):
+        return "agent"
+    return "" if call.name in _KNOWN else "tool"
 
 
 def spawn_of(call: ToolCall) -> Spawn | None:

@@ -7,6 +7,8 @@ several rulebooks look at the same counts.
     denied-again   what was denied, in other words
     errors         more errors than a session may have
 
+Rounds of a planner and its checker are in check_rounds.py, reports of validators in validations.py.
+
 Progress is a step that succeeded and that was not seen lately: another call, or another result of the same one. It ends
 what goes round in circles at once. An error is over when its call succeeds or fails in another way, and what was denied
 when it is allowed; both are forgotten after a good deal of progress.
@@ -22,6 +24,7 @@ from interpose.governance.file_model import Stall, StallsForm
 from interpose.governance.rulings import Ruling, RulingWord
 from interpose.governance.session_bounds import short
 from interpose.governance.sessions import GovernedSession, SeenStep, StallCounts, StallTally, StallTrack
+from interpose.types import ToolCall, Verdict
 
 RULE = "governance/stall"
 
@@ -36,6 +39,11 @@ _FORGOTTEN_AFTER = 16
 _MAKES_UP = 4
 """Steps of progress that make up for one error."""
 _NO_CYCLES = (0,) * len(_CYCLES)
+UNANSWERED = frozenset({
+    "approval-impossible", "approval-no-server", "approval-queue-full", "approval-timeout", "approval-invalid",
+    "no-confirmation-handler", "needs-approvers", "confirmation-failed", "questions-refused",
+})  # fmt: skip
+"""The rules of refusals by which nobody answered a question."""
 
 
 class StallAnswer(Struct, frozen=True, kw_only=True):
@@ -58,14 +66,6 @@ class StallAnswer(Struct, frozen=True, kw_only=True):
         )  # fmt: skip
 
 
-def after_step(
-    form: StallsForm, session: GovernedSession, step: SeenStep
-) -> tuple[GovernedSession, StallAnswer | None]:
-    """The session with a finished call in it, and what one rulebook says to that."""
-    after = with_step(session, step)
-    return after, stall_of(form, after, step)
-
-
 def with_step(session: GovernedSession, step: SeenStep) -> GovernedSession:
     """The session with a finished call in it, counted."""
     counts = session.stall
@@ -75,7 +75,7 @@ def with_step(session: GovernedSession, step: SeenStep) -> GovernedSession:
     progress = not (known or step.denied or step.error)
     if counts.asking and counts.agent == step.agent and step.approved:
         # Whoever said yes has looked at it: what was counted until then is no stall.
-        counts, track = replace(counts, asking=""), StallTrack(agent=step.agent)
+        counts, track = replace(counts, asking="", unanswered=0), StallTrack(agent=step.agent)
     over = next((one.count for one in track.errors if one.shape == step.shape), 0) if not step.error else 0
     track = _moved(track, step, progress=progress)
     counts = _counted(counts, step, progress=progress, over=0 if step.denied else over)
@@ -127,16 +127,17 @@ def _counted(counts: StallCounts, step: SeenStep, *, progress: bool, over: int) 
         errors, made = errors - 1, 0
     counts = replace(counts, errors=max(0, errors), progress=made)
     if progress and counts.agent == step.agent and counts.kind:
-        return replace(counts, kind="", times=0, agent="", told="", asking="")
+        return replace(counts, kind="", times=0, agent="", told="", asking="", unanswered=0)
     return counts
 
 
-def stall_of(form: StallsForm, session: GovernedSession, step: SeenStep) -> StallAnswer | None:
-    """What a rulebook says to a session whose last step this was. The gravest stall, if there are several."""
+def stall_of(form: StallsForm, session: GovernedSession, step: SeenStep, called: str = "") -> StallAnswer | None:
+    """What a rulebook says to a session whose last step this was. The gravest stall, if there are several. `called` is
+    what the host calls the tool."""
     track = next((one for one in session.stall.tracks if one.agent == step.agent), None)
     if track is None:
         return None
-    found = [answer for answer in _all(form, session, track, step) if answer is not None]
+    found = [answer for answer in _all(form, session, track, step, one_line(called or step.tool)) if answer is not None]
     return max(found, key=lambda answer: _GRAVITY[answer.word]) if found else None
 
 
@@ -144,8 +145,9 @@ _SAID: dict[Stall, RulingWord] = {"remind": "note", "ask": "ask", "halt": "deny"
 _GRAVITY: dict[Stall, int] = {"remind": 0, "ask": 1, "halt": 2}
 
 
-def _all(form: StallsForm, session: GovernedSession, track: StallTrack, step: SeenStep) -> list[StallAnswer | None]:
-    tool = one_line(step.tool)
+def _all(
+    form: StallsForm, session: GovernedSession, track: StallTrack, step: SeenStep, tool: str
+) -> list[StallAnswer | None]:
     if step.denied:
         count = next((one.count for one in track.denied if one.key == step.target), 0)
         return [
@@ -191,12 +193,23 @@ def _all(form: StallsForm, session: GovernedSession, track: StallTrack, step: Se
 def _reached(
     form: StallsForm, every: int, count: int, kind: str, step: SeenStep, reason: str, instead: str
 ) -> StallAnswer | None:
+    return reached(form, every, count, kind, step.agent, reason, instead)
+
+
+def reached(
+    form: StallsForm, every: int, count: int, kind: str, agent: str, reason: str, instead: str
+) -> StallAnswer | None:
     """The next step of the escalation, each time that the count is full again."""
     if not every or not count or count % every:
         return None
     times = count // every
-    word = form.escalation[min(times, len(form.escalation)) - 1]
-    return StallAnswer(word=word, kind=kind, times=times, agent=step.agent, count=count, reason=reason, instead=instead)
+    return StallAnswer(
+        word=_word(form, times), kind=kind, times=times, agent=agent, count=count, reason=reason, instead=instead
+    )
+
+
+def _word(form: StallsForm, times: int) -> Stall:
+    return form.escalation[min(times, len(form.escalation)) - 1]
 
 
 def _too_many(form: StallsForm, count: int, step: SeenStep) -> StallAnswer:
@@ -215,12 +228,58 @@ def with_stall(session: GovernedSession, answer: StallAnswer) -> GovernedSession
     counts = session.stall
     if counts.asking and counts.agent != answer.agent:
         return session
-    told = f"{answer.reason}. {answer.instead}" if answer.word == "remind" else ""
-    asking = answer.reason if answer.word == "ask" else ""
-    return replace(
-        session,
-        stall=replace(counts, kind=answer.kind, times=answer.times, agent=answer.agent, told=told, asking=asking),
+    if answer.word == "remind":
+        told = f"{answer.reason}. {answer.instead}"
+        if counts.asking:  # a lesser stall takes no question back
+            return replace(session, stall=replace(counts, told=told))
+        counts = replace(counts, told=told, asking="")
+    else:
+        counts = replace(counts, told="", asking=answer.reason)
+    return replace(session, stall=replace(counts, kind=answer.kind, times=answer.times, agent=answer.agent))
+
+
+def asks_about_stall(verdict: Verdict[ToolCall]) -> bool:
+    """Whether a person was to be asked because an agent gets nowhere, and no person answered. A denial is an answer."""
+    asked = any(
+        found.said == "ask" and found.mode == "enforce" and found.rule.startswith(f"{RULE}/")
+        for found in verdict.findings
     )
+    return asked and (verdict.outcome == "ask" or (verdict.outcome == "deny" and _is_unanswered(verdict.rule)))
+
+
+def _is_unanswered(rule: str) -> bool:
+    return rule in UNANSWERED or rule.startswith("governance/budget")
+
+
+def asked_again(session: GovernedSession) -> GovernedSession:
+    """The session whose agent was asked about once more, and nobody answered."""
+    counts = session.stall
+    return replace(session, stall=replace(counts, unanswered=counts.unanswered + 1)) if counts.asking else session
+
+
+def unanswered_stall(form: StallsForm, session: GovernedSession) -> StallAnswer | None:
+    """The halt of a session that a person was asked about as often as its stall needs for the next step. Where the
+    escalation goes no further, it is asked about on."""
+    counts = session.stall
+    every = _every(form, counts.kind)
+    if not counts.asking or not every or not counts.unanswered or counts.unanswered % every:
+        return None
+    times = counts.times + counts.unanswered // every
+    if _word(form, times) != "halt":
+        return None
+    return StallAnswer(
+        word="halt", kind=counts.kind, times=times, agent=counts.agent, count=counts.unanswered,
+        reason=f"{counts.asking}. A person was asked {counts.unanswered} times whether it may go on, and none answered",
+        instead="Stop, and tell the user what you tried and what failed.",
+    )  # fmt: skip
+
+
+def _every(form: StallsForm, kind: str) -> int:
+    """How often something comes for the next step of the escalation."""
+    return {
+        "same-call": form.same_call, "alternating": form.alternating, "same-error": form.same_error,
+        "denied-again": form.denied_again, "planner-checker": form.same_issues, "validator-fix": form.same_error,
+    }.get(kind, 0)  # fmt: skip
 
 
 def stall_rulings(session: GovernedSession, agent: str) -> tuple[Ruling, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.governance.name_patterns import fits_any
 from interpose.governance.prerequisites import StateContent
 from interpose.governance.project_files import state_data
@@ -53,8 +54,37 @@ def _is_state_tool(call: ToolCall, patterns: tuple[str, ...]) -> bool:
 
 
 def _merged(now: StateContent, changes: dict[str, Any]) -> NextState:
+    """The fields of the state, or a `key` with its `value`, whichever the tool takes.
+
+    INVARIANT: a call that says both in different words is not known: neither may hide the other.
+    """
     before = now.data if not now.problem and isinstance(now.data, dict) else {}
-    return NextState({**before, **changes})
+    key = changes.get("key")
+    if not isinstance(key, str) or "value" not in changes:
+        return NextState({**before, **changes})
+    if set(changes) & {key, key.partition(".")[0]}:
+        return NextState(unknown="It is not known which of its fields this call writes into the state file")
+    try:
+        value = _value_of(changes["value"])
+    except StrictJsonError as error:
+        return NextState(unknown=f"What would be written into the state file can't be read: {error}")
+    return NextState(_with_value({**before, **changes}, key.split("."), value))
+
+
+def _with_value(data: dict[str, Any], path: list[str], value: Any) -> dict[str, Any]:
+    name, *rest = path
+    if rest:
+        inner = data.get(name)
+        value = _with_value(inner if isinstance(inner, dict) else {}, rest, value)
+    return {**data, name: value}
+
+
+def _value_of(value: Any) -> Any:
+    """What a value stands for: such tools take JSON as text, too. Raises StrictJsonError for half of an object."""
+    text = value.strip() if isinstance(value, str) else ""
+    if not text.startswith("{") and not (text.startswith('"') and text.endswith('"')):
+        return value
+    return decode(text.encode("utf-8", "surrogatepass"))
 
 
 def _written(call: ToolCall, state_file: str, text_now: str) -> NextState:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import os
 
-from interpose.late_patterns import late
-
-_FORM = late(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-
 
 def uuid7(now_ns: int) -> str:
     """A new one of this moment."""
@@ -16,8 +12,3 @@ def uuid7(now_ns: int) -> str:
     number = milliseconds << 80 | 0x7 << 76 | (chance >> 62 & 0xFFF) << 64 | 0b10 << 62 | chance & ((1 << 62) - 1)
     digits = f"{number:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-
-
-def is_uuid7(text: str) -> bool:
-    """Whether a text is one."""
-    return _FORM.fullmatch(text) is not None

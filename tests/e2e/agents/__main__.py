@@ -14,9 +14,18 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tests.e2e.agents import behind_gateway, behind_proxy, governed, host_commands, off_switches, readers, waits
+from tests.e2e.agents import (
+    behind_gateway,
+    behind_proxy,
+    governed,
+    host_commands,
+    off_switches,
+    openclaw,
+    readers,
+    waits,
+)
 from tests.e2e.agents.behaviours import COLUMNS, SCENARIOS, Seen, seen_in
-from tests.e2e.agents.fetch import FetchError, cache, fetched, name_of
+from tests.e2e.agents.fetch import FetchError, cache, fetched, installed, name_of
 from tests.e2e.agents.home import Home
 from tests.e2e.agents.known import AGENTS, Agent
 from tests.e2e.agents.modes import trials, tried
@@ -28,6 +37,7 @@ INSTEAD = {
     "gateway": behind_gateway.run_wrapped,
     "commands": host_commands.run_commands,
     "governance": governed.run_governed,
+    "openclaw": openclaw.run_openclaw,
     "proxy": behind_proxy.run_proxied,
     "waits": waits.run_waits,
 }
@@ -50,12 +60,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--governance", action="store_true", help="with sub-agents, under a governance file, instead")
     parser.add_argument("--proxy", action="store_true", help="no hooks, but the model behind our proxy, instead")
     parser.add_argument("--waits", action="store_true", help="hooks that wait for a person at a terminal, instead")
+    parser.add_argument("--openclaw", action="store_true", help="OpenClaw alone, which comes with much else, instead")
     parser.add_argument("--readers", action="store_true", help="see what the agents read besides JSON, instead")
     args = parser.parse_args(argv)
     for name in args.agents:
         if name not in names:
             parser.error(f"there is no agent {name!r}; there are {', '.join(names)}")
-    wanted = [agent for agent in AGENTS if not args.agents or agent.host in args.agents]
+    wanted = (
+        [openclaw.AGENT] if args.openclaw else [one for one in AGENTS if not args.agents or one.host in args.agents]
+    )
     parts, missing = _fetch_all(wanted)
     for problem in missing.values():
         _say(f"· {problem}")
@@ -102,7 +115,10 @@ def _fetch_all(agents: Sequence[Agent]) -> tuple[dict[str, Path], dict[str, str]
     missing: dict[str, str] = {}
     for agent in agents:
         try:
-            parts |= {name_of(package): fetched(package, cache()) for package in agent.packages}
+            parts |= {
+                name_of(package): (installed if package in agent.needing else fetched)(package, cache())
+                for package in agent.packages
+            }
         except FetchError as error:
             missing[agent.host] = str(error)
     return parts, missing

@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.e2e.agents.home import Home
 from tests.e2e.processes import ServerProcess
+from tests.patience import PATIENCE
 
 Fault = Callable[[Home], AbstractContextManager[None]]
 
@@ -35,7 +36,7 @@ def killed_server(home: Home) -> Iterator[None]:
     """A server ran and was killed: its socket and the file with its port are still there."""
     with ServerProcess(home.home) as server:
         server.child.kill()
-        server.child.wait(20)
+        server.child.wait(PATIENCE)
     assert home.socket.exists()
     assert home.address.exists()
     yield

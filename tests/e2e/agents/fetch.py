@@ -49,3 +49,23 @@ def fetched(package: str, kept: Path) -> Path:
         inside = next((Path(scratch) / "out").iterdir())
         inside.rename(place)
     return place
+
+
+def installed(package: str, kept: Path) -> Path:
+    """The folder of a package that needs others, with all of them beside it. No script of any of them is run."""
+    place = kept / f"{package.strip('@').replace('/', '-')}-installed"
+    if not place.is_dir():
+        npm = shutil.which("npm")
+        if npm is None:
+            raise FetchError(f"{package}: there is no npm here")
+        kept.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept) as scratch:
+            (Path(scratch) / "out").mkdir()
+            command = [npm, "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", package]
+            done = subprocess.run(
+                command, check=False, capture_output=True, text=True, timeout=1800, cwd=Path(scratch) / "out"
+            )
+            if done.returncode:
+                raise FetchError(f"{package}: npm says: {' '.join(done.stderr.split())[:300] or done.returncode}")
+            (Path(scratch) / "out").rename(place)
+    return place / "node_modules" / name_of(package)

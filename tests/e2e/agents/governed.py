@@ -29,11 +29,13 @@ scopes:
   PROJECT: {paths: ["**"], others: [META]}
 roles:
   coordinator:
+    description: Hand out work
     tools: {allow: [read, glob, grep, task, todo]}
     write: []
     delegates: {to: [worker]}
     instead: Delegate to the agent builder
   worker:
+    description: Work on files
     parent: coordinator
     tools: {allow: [read, write, edit, exec]}
     write: [PROJECT]
@@ -75,6 +77,10 @@ def run_governed(
             continue
         with Home(place / agent.host, agent, parts) as home:
             rows[f"{agent.host} {agent.version}"] = row = _row(home, agent, team)
+        if agent.host == "opencode":
+            from tests.e2e.agents.governed_texts import texts  # which stands on this module
+
+            row |= texts(agent, parts, place)
         for name, seen in row.items():
             say(f"· {agent.host} {agent.version}, {name}: {seen.word}")
     return rows

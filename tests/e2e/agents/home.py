@@ -25,8 +25,8 @@ from tests.e2e.agents.fake_model import FakeModel
 from tests.e2e.agents.known import Agent, Around, Started
 from tests.e2e.agents.terminal import Terminal
 from tests.e2e.processes import clean_environment
+from tests.patience import PATIENCE
 
-LONGEST_RUN = 240.0
 LONGEST_SCREEN, STARTS_IN, ANSWERS_IN = 120.0, 60.0, 8.0
 """Seconds for a run in a terminal: at most, until the model is first asked, and from then until something moves."""
 
@@ -90,7 +90,7 @@ class Home:
         self._model.__exit__()
         if self._proxy is not None:
             self._proxy.terminate()
-            self._proxy.communicate(timeout=30)
+            self._proxy.communicate(timeout=PATIENCE)
         with suppress(OSError, ValueError, IndexError):
             os.kill(int(self.address.read_text().split()[1]), signal.SIGKILL)
 
@@ -117,6 +117,11 @@ class Home:
     def model_saw(self, text: str) -> bool:
         """Whether the model was ever sent a text, by a person or by the agent."""
         return any(text in json.dumps(body, ensure_ascii=False) for _, body in self._model.requests)
+
+    @property
+    def requests(self) -> tuple[Any, ...]:
+        """What the model was sent, in order."""
+        return tuple(body for _, body in self._model.requests if body is not None)
 
     def sub_agent(self, told: str, steps: Sequence[ToolUse]) -> None:
         """What the model of a sub-agent wants that is told this before all else."""
@@ -162,7 +167,13 @@ class Home:
         """Our command line, as a user would use it."""
         command = [sys.executable, "-m", "interpose", *words]
         return subprocess.run(
-            command, check=False, cwd=self.project, env=self._environment, capture_output=True, text=True, timeout=60
+            command,
+            check=False,
+            cwd=self.project,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
         )
 
     def install(self) -> None:
@@ -206,7 +217,7 @@ class Home:
         )
         code: int | None = None
         try:
-            printed, _ = agent.communicate(timeout=LONGEST_RUN)
+            printed, _ = agent.communicate(timeout=self.agent.longest)
             code = agent.returncode
         except subprocess.TimeoutExpired:
             os.killpg(agent.pid, signal.SIGKILL)
@@ -218,7 +229,7 @@ class Home:
         with terminals.Terminal({**self._environment, **self._started.environment}, self.project) as shell:
             shell.type(f"{shlex.join(command)} >{printed} 2>&1 </dev/null; echo co''de:$?:\n")
             try:
-                shell.until("code:", LONGEST_RUN)
+                shell.until("code:", self.agent.longest)
                 code: int | None = int(shell.until(":"))
             except AssertionError:
                 code = None

@@ -60,6 +60,10 @@ class Agent(Struct, frozen=True, kw_only=True):
     """In a terminal: texts of what it wants to know beforehand, and the key that a person would press, once."""
     by_variable: bool = True
     """Whether a variable says where its model is. Else a file of its own does."""
+    needing: tuple[str, ...] = ()
+    """Those of its packages that don't bring what they depend on."""
+    longest: float = 240.0
+    """Seconds that a run takes at most."""
     opens_when: frozenset[str] = frozenset()
     """The faults in which this host is known to run a call unasked, whatever a hook does."""
 

@@ -9,7 +9,7 @@ import http.client
 import json
 import shlex
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,6 +22,7 @@ from tests.e2e.agents.waits import QUEUE, WAIT, Person, command
 PLAIN = "touch plain.marker"
 UNWANTED = "touch unwanted.marker"
 _SECONDS = 150.0
+_MODEL = {"providerID": "fake", "modelID": "fake"}
 
 
 def prompts(agent: Agent, parts: Mapping[str, Path], place: Path) -> dict[str, Seen]:
@@ -31,7 +32,7 @@ def prompts(agent: Agent, parts: Mapping[str, Path], place: Path) -> dict[str, S
         home.install()
         home.write(".config/opencode/opencode.json", _asking(home))
         answers = {PLAIN: ("approve",), UNWANTED: ("deny",)}
-        with Person(home, answers) as person, _Server(home) as server:
+        with Person(home, answers) as person, OpenCodeServer(home) as server:
             results = server.run([agent.run(command("approved")), agent.run(PLAIN), agent.run(UNWANTED)])
         ran = {word: (home.project / f"{word}.marker").exists() for word in ("approved", "plain", "unwanted")}
         told = f"{results} {person.shown}"[-3000:]
@@ -51,7 +52,7 @@ def _asking(home: Home) -> dict[str, Any]:
     return settings | {"permission": {"*": "allow", "bash": "ask"}}
 
 
-class _Server:
+class OpenCodeServer:
     """OpenCode without a screen, in a terminal of its own."""
 
     def __init__(self, home: Home) -> None:
@@ -75,11 +76,21 @@ class _Server:
 
     def run(self, steps: list[Any]) -> tuple[str, ...]:
         """What the model was shown of these wishes, when it has had them all."""
-        self._home.wish(steps)
-        session = self._post("/session", {})["id"]
-        model = {"providerID": "fake", "modelID": "fake"}
-        self._post(f"/session/{session}/message", {"model": model, "parts": [{"type": "text", "text": "Do it."}]})
+        self.say(self.session(), "Do it.", steps)
         return self._home.results
+
+    def session(self) -> str:
+        """A new session."""
+        return str(self._post("/session", {})["id"])
+
+    def say(self, session: str, text: str, steps: Sequence[Any] = ()) -> Any:
+        """A message of its person; back when the agent has done what the model wanted."""
+        self._home.wish(steps)
+        return self._post(f"/session/{session}/message", {"model": _MODEL, "parts": [{"type": "text", "text": text}]})
+
+    def compact(self, session: str) -> None:
+        """Sum up what was said so far."""
+        self._post(f"/session/{session}/summarize", _MODEL)
 
     def _post(self, path: str, body: Any) -> Any:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=_SECONDS)

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+from tests.patience import PATIENCE
+
 
 class Terminal:
     """Entered, the program runs in a tmux of its own; left, both are gone."""
@@ -46,4 +48,4 @@ class Terminal:
 
     def _tmux(self, *words: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         command = ["tmux", "-f", os.devnull, "-S", str(Path(self._place.name) / "s"), *words]
-        return subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=20)
+        return subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=PATIENCE)

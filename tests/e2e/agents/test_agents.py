@@ -27,6 +27,7 @@ from tests.e2e.agents.home import Run
 from tests.e2e.agents.known import AGENTS
 from tests.e2e.agents.modes import MODES, SAYS_ASK, WISHES, AgentMode, Trial, judged, modes_in, trials
 from tests.e2e.agents.terminal import Terminal
+from tests.patience import PATIENCE
 
 STEPS = (ToolUse("first", {"a": 1}), ToolUse("second", {"b": "x"}))
 
@@ -63,7 +64,7 @@ WIRES = [
 
 
 def _said(model: FakeModel, path: str, body: dict[str, Any]) -> str:
-    connection = http.client.HTTPConnection(str(urlsplit(model.url).netloc), timeout=10)
+    connection = http.client.HTTPConnection(str(urlsplit(model.url).netloc), timeout=PATIENCE)
     try:
         connection.request("POST", path, json.dumps(body))
         return connection.getresponse().read().decode()
@@ -104,7 +105,7 @@ def test_a_server_leaves_its_marker(tmp_path: Path) -> None:
     ]
     command = [sys.executable, mcp_server.__file__, str(tmp_path)]
     lines = "".join(json.dumps(one) + "\n" for one in said)
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True, timeout=PATIENCE)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["id"] for answer in answers] == [1, 2, 3]
     assert answers[1]["result"]["content"] == [{"type": "text", "text": "noted x"}]

@@ -8,8 +8,6 @@ import pytest
 
 from interpose.governance.check_rounds import (
     CheckRound,
-    after_round,
-    after_validation,
     round_of,
     round_stall,
     with_round,
@@ -17,6 +15,7 @@ from interpose.governance.check_rounds import (
 from interpose.governance.file_model import StallsForm
 from interpose.governance.sessions import GovernedSession
 from interpose.types import ToolCall, ToolOutcome
+from tests.governed import after_round
 
 FORM = StallsForm()
 NEW = GovernedSession(id="s")
@@ -71,6 +70,8 @@ LIVE: list[tuple[str, Any, str, float | None]] = [
     ("the parts of MCP", {"content": [{"type": "text", "text": '{"problems": [], "score": 1}'}]}, "mcp__x__check", 1.0),
     ("what an agent writes", "Review:\n- no tests\n- no docs\n\nScore: 6/10", "task", 6.0),
     ("with stars", "1. no tests\n**Overall score**: 7.5", "task", 7.5),
+    ("what a file says", {"issues": ["x"], "score": 1}, "read", None),
+    ("what a program prints", '{"issues": ["x"], "score": 1}', "exec", None),
     ("text of another tool", "- a\nScore: 6", "exec", None),
     ("no score", "- a\n- b", "task", None),
     ("no issues", "Score: 5", "task", None),
@@ -95,21 +96,3 @@ def test_the_same_issues_in_another_order_with_other_numbers_are_the_same() -> N
     assert other is not None
     assert one.issues == other.issues
     assert result("- something else\nScore: 5") != CheckRound(one.issues, 5.0)
-
-
-def test_a_validator_that_says_the_same_thrice() -> None:
-    session, said = NEW, []
-    for _ in range(9):
-        session, answer = after_validation(FORM, session, "undefined name x", "a.py:3")
-        said += [(answer.kind, answer.word)] if answer is not None else []
-    assert said == [("validator-fix", "remind"), ("validator-fix", "ask"), ("validator-fix", "halt")]
-
-
-def test_a_validator_that_passes_or_says_something_else_begins_anew() -> None:
-    session = NEW
-    for message in ("one", "one", "", "one", "one", "two", "one", "one"):
-        session, answer = after_validation(FORM, session, message, "a.py:3")
-        assert answer is None
-    for where in ("a.py", "b.py", "c.py", "d.py"):
-        session, answer = after_validation(FORM, NEW, "missing docstring", where)
-        assert answer is None

@@ -52,8 +52,8 @@ def test_a_refusal_says_what_is_missing_and_what_may_be_run() -> None:
     call = canonical(ToolCall("Bash", {"command": "cat x && npm test"}))
     (ruling,) = command_rulings(Seat(book=book, role=book.roles["r"]), call, HOME)
     assert ruling.rule == "governance/command"
-    assert ruling.reason == "The role r may not run npm test (validation)"
-    assert ruling.instead == "Run only inspection, git in one command"
+    assert ruling.reason == "This agent may not run npm test (validation)"
+    assert ruling.instead == "Run only commands that only look, git"
     assert ruling.evidence == "governance.yaml:3: roles.r.commands is inspection, git"
 
 

@@ -111,13 +111,13 @@ class Host:
         ("to a role by a glob", MAIN, "explorer", None),
         ("a kind that the host starts by itself", MAIN, None, None),
         ("to a role that it may not start", MAIN, "twin", "may not delegate to twin"),
-        ("to its own role", MAIN, "second-lead", "may not delegate to itself"),
+        ("to its own role", MAIN, "second-lead", "to second-lead, which does the same work"),
         ("upward", agent("a", "builder"), "boss", "may not delegate upward, to boss"),
         (
             "to its own role, whatever is written",
             agent("a", "builder"),
             "general-purpose",
-            "may not delegate to itself",
+            "which does the same work",
         ),
         ("to itself", agent("a", "builder"), "BUILDER", "may not delegate to itself"),
         ("to somebody without a role", MAIN, "stranger", "which has no role here"),
@@ -141,9 +141,9 @@ def test_the_words_say_who_what_instead_and_why() -> None:
     host = Host()
     seat = host.came(MAIN)
     (one,) = delegation_rulings(seat, host.session, task("twin"), NOON)
-    assert one.reason == "The role lead may not delegate to twin, which twin is"
-    assert one.instead == "Delegate to: worker, research*"
-    assert one.evidence == "g.yaml:7: roles.lead.delegates: it delegates to: worker, research*"
+    assert one.reason == "This agent may not delegate to twin"
+    assert one.instead == "Delegate to: builder, explore*, general-purpose"
+    assert one.evidence == "g.yaml:7: roles.lead.delegates: it delegates to worker, research*; twin is twin"
     assert (one.rule, one.watch) == ("governance/delegation", False)
     assert delegation_rulings(replace(seat, book=replace(BOOK, mode="watch")), host.session, task("twin"), NOON)[
         0

@@ -62,8 +62,8 @@ def test_which_tool_is_a_first_one(note: str, tool: str, fits: bool) -> None:
 
 def test_the_words_say_what_to_use_first() -> None:
     (one,) = first_tool_rulings(seat(), session(), call("Bash"))
-    assert one.reason == "The role planner has to use one of its first tools before 'exec'"
-    assert one.instead == "Use one of these first: idumb-todo, group:context, read"
+    assert one.reason == "This agent has to use one of its first tools before Bash"
+    assert one.instead == "Use one of these first: idumb-todo, idumb-context*, glob, read"
     assert one.evidence.startswith("governance.yaml:9: roles.planner.first_tools")
     assert (one.rule, one.watch) == ("governance/first-tool", False)
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from interpose.governance.governance_log import GovernanceLog, LogEvent, line_of
+from tests.patience import PATIENCE
 
 EVENT = LogEvent(
     at_ns=1_794_952_801_000_000_000, word="deny", host="claude-code", session="s-12", role="researcher", tool="write",
@@ -121,7 +122,7 @@ def test_every_archive_is_there_and_the_last_one_too(tmp_path: Path) -> None:
 def test_several_processes_lose_no_line_and_tear_none(tmp_path: Path) -> None:
     file = tmp_path / "g.log"
     started = [subprocess.Popen([sys.executable, "-c", WRITER, str(file), f"s-{which}"]) for which in range(4)]
-    assert [process.wait(60) for process in started] == [0] * 4
+    assert [process.wait(PATIENCE) for process in started] == [0] * 4
     told = [line for path in tmp_path.iterdir() for line in path.read_text().splitlines()]
     assert all(LINE.fullmatch(line) for line in told)
     assert len(told) == len(set(told)) == 4 * 300

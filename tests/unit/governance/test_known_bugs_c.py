@@ -13,9 +13,10 @@ from interpose.governance.frontmatter import with_frontmatter
 from interpose.governance.governance_log import GovernanceLog, LogEvent
 from interpose.governance.halts import halt_rulings, with_halt
 from interpose.governance.sessions import GovernedSession
-from interpose.governance.stalls import after_step, reminder_of, stall_rulings, with_stall
+from interpose.governance.stalls import reminder_of, stall_rulings, with_stall
 from interpose.governance.step_digests import step_of
 from interpose.types import Context, ToolCall, ToolOutcome
+from tests.governed import after_step
 from tests.growth import grows_linearly
 
 NOW = 1_794_952_801_000_000_000

@@ -39,10 +39,11 @@ def test_bug_8_a_glob_in_a_path_is_a_glob(tmp_path: Path) -> None:
     assert said(tmp_path, "idumb:execute-phase", "3") == [("deny", "PHASE-01"), ("note", "PHASE-02")]
 
 
-def test_bug_8_val_01_holds_back_what_it_was_meant_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("said", [{"phase": "complete"}, {"key": "phase", "value": "complete"}])
+def test_bug_8_val_01_holds_back_what_it_was_meant_for(said: dict[str, str], tmp_path: Path) -> None:
     """Its `state.phase = 'complete'` stood where a command stands and matched none. It is about setting the state."""
     planted(tmp_path, {".idumb/brain/state.json": '{"phase": "02"}'})
-    call = ToolCall("idumb-state_write", {"phase": "complete"}, context=Context(cwd=str(tmp_path)))
+    call = ToolCall("idumb-state_write", said, context=Context(cwd=str(tmp_path)))
 
     def words() -> list[str]:
         return [

@@ -67,6 +67,17 @@ def test_a_role_of_the_matrix_has_its_tools_and_no_others(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MATRIX)
+def test_the_file_server_is_the_same_in_both_spellings(name: str) -> None:
+    """OpenCode says `filesystem_write_file`; our plugin and other hosts say `mcp__filesystem__write_file`."""
+    role = IDUMB.roles[f"idumb-{name}"]
+    written = sorted({tool for tools in SETS.values() for tool in tools if tool.startswith("filesystem_")})
+    assert written
+    for tool in written:
+        spelled = tool.replace("filesystem_", "mcp__filesystem__")
+        assert may_use(IDUMB, role, spelled) == may_use(IDUMB, role, tool) == (tool in SETS[MATRIX[name]]), spelled
+
+
+@pytest.mark.parametrize("name", MATRIX)
 def test_each_of_the_23_is_known_by_its_agent(name: str) -> None:
     for context in (Context(agent_type=f"idumb-{name}", agent_id="a"), Context(agent_id=f"idumb-{name}")):
         seat = seat_of(IDUMB, context)
@@ -165,3 +176,22 @@ def test_nothing_in_them_looks_misspelled_and_nothing_is_noted_twice(book: Ruleb
     notes = [*notes_of(book)]
     assert [note for note in notes if "did you mean" in note] == []
     assert len(notes) == len(set(notes))
+
+
+@pytest.mark.parametrize("text", [ready_text("idumb"), "version: 1\ninclude: [idumb]\n"], ids=["written", "included"])
+def test_idumb_comes_with_its_chains_and_its_frontmatter(text: str) -> None:
+    book = load_rulebook(text, "governance.yaml")
+    assert {"INIT-01", "PROJ-01", "PHASE-03", "VAL-01", "VAL-02"} <= {rule.id for rule in book.chains.rules}
+    assert book.chains.state_file == ".idumb/brain/state.json"
+    assert book.frontmatter.paths[0] == ".idumb/project-output/**/*.md"
+    assert len(book.frontmatter.paths) == 5
+
+
+def test_managed_files_of_ones_own_come_beside_the_included() -> None:
+    own = "version: 1\ninclude: [idumb]\nfrontmatter: {paths: [docs/**/*.md]}\n"
+    paths = load_rulebook(own, "governance.yaml").frontmatter.paths
+    assert (paths[-1], len(paths)) == ("docs/**/*.md", 6)
+
+
+def test_a_validator_lists_directories_with_their_sizes() -> None:
+    assert may_use(IDUMB, IDUMB.roles["idumb-meta-validator"], "filesystem_list_directory_with_sizes")

@@ -32,7 +32,7 @@ def seat(name: str) -> Seat:
 def test_a_refusal_has_three_parts() -> None:
     (said,) = role_rulings(seat("researcher"), WRITE)
     assert (said.said, said.rule) == ("deny", "governance/role")
-    assert said.reason == "The role researcher may not use Write"
+    assert said.reason == "This agent may not use Write"
     assert said.instead == "Report it."
     assert said.evidence == "governance.yaml:7: roles.researcher.tools.allow has no write"
     assert not said.watch
@@ -40,7 +40,7 @@ def test_a_refusal_has_three_parts() -> None:
 
 def test_without_a_word_of_the_file_it_says_what_the_role_has() -> None:
     (said,) = role_rulings(seat("plain"), WRITE)
-    assert said.instead == "Use what the role has: read, grep"
+    assert said.instead == "Use what it has: read, grep"
 
 
 def test_what_is_watched_says_so() -> None:

@@ -52,7 +52,7 @@ def said(role: str, tool: str, arguments: Mapping[str, object], cwd: Path, **mor
 def test_a_refusal_has_three_parts(project: Path) -> None:
     (ruling,) = said("docs", "Write", {"file_path": "src/a.py", "content": "x"}, project)
     assert (ruling.said, ruling.rule) == ("deny", "governance/scope")
-    assert ruling.reason == "The role docs may not write src/a.py"
+    assert ruling.reason == "This agent may not write src/a.py"
     assert ruling.instead == "Write in docs."
     assert ruling.evidence == "governance.yaml:9: roles.docs.write is DOCS; src/a.py lies in PROJECT and MARKS"
 

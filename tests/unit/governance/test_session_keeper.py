@@ -42,6 +42,7 @@ from interpose.governance.sessions import (
 from interpose.store import open_store
 from interpose.store.protocols import SessionState, Spending, Store
 from interpose.types import Context
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 
@@ -117,7 +118,7 @@ def test_four_servers_lose_nothing(place: str) -> None:
         for _ in range(4)
     ]
     for each in servers:
-        each.communicate("go\n", timeout=90)
+        each.communicate("go\n", timeout=PATIENCE)
     assert [each.returncode for each in servers] == [0] * 4
     store = open_store(place)
     found = SessionKeeper(store).read("s")

@@ -15,7 +15,6 @@ from interpose.governance.stalls import (
     MOST_AGENTS,
     MOST_STEPS,
     StallAnswer,
-    after_step,
     reminded,
     reminder_of,
     stall_of,
@@ -23,6 +22,7 @@ from interpose.governance.stalls import (
     with_stall,
     with_step,
 )
+from tests.governed import after_step
 
 FORM = StallsForm()
 NEW = GovernedSession(id="s")
