@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         open_service,
         reset_global_interceptors,
     )
+    from interpose.build_governance import get_allowed_tools, get_required_first_tools
     from interpose.chain import InterceptorChain
     from interpose.engine import Engine, Recorder, Run, ToolRun
     from interpose.errors import (
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         InvalidModificationError,
         LedgerError,
         MatcherError,
+        NoRoleError,
         PluginError,
         PolicyError,
         RefusedError,
@@ -131,6 +133,7 @@ __all__ = [
     "LedgerError",
     "MatcherError",
     "Message",
+    "NoRoleError",
     "Params",
     "Pending",
     "PermissionRequest",
@@ -158,7 +161,9 @@ __all__ = [
     "command_of",
     "create_interceptor_registry",
     "format_event",
+    "get_allowed_tools",
     "get_global_interceptor_registry",
+    "get_required_first_tools",
     "guarded",
     "initialize_global_interceptors",
     "load_config",
@@ -185,13 +190,14 @@ _HOMES = {
         "add_builtin_interceptors", "add_policy", "get_global_interceptor_registry", "initialize_global_interceptors",
         "load_config", "open_engine", "open_ledger", "open_service", "reset_global_interceptors",
     ),
+    "build_governance": ("get_allowed_tools", "get_required_first_tools"),
     "chain": ("InterceptorChain",),
     "engine": ("Engine", "Recorder", "Run", "ToolRun"),
     "errors": (
         "BlockedError", "ConfigError", "DuplicateIdError", "ExecutionFailedError", "FrameworkLimitError",
         "InterceptError", "InterposeError", "InvalidCallError", "InvalidModificationError", "LedgerError",
-        "MatcherError", "PluginError", "PolicyError", "RefusedError", "RegistrationError", "StoreError", "ToolError",
-        "ToolSetError", "UnknownHookPointError",
+        "MatcherError", "NoRoleError", "PluginError", "PolicyError", "RefusedError", "RegistrationError", "StoreError",
+        "ToolError", "ToolSetError", "UnknownHookPointError",
     ),
     "flow.status_lines": ("InterceptorEvent", "format_event", "logging_sink", "terminal_sink"),
     "guarded_functions": ("guarded",),

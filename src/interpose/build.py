@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interpose.approvals.desk import Desk
-    from interpose.approvals.webhook import Webhook
     from interpose.build_governance import GovernedSessions
     from interpose.config.builtins import Builtin
-    from interpose.config.settings import Config, InterceptorSettings, WebhookSettings
+    from interpose.config.settings import Config, InterceptorSettings
     from interpose.engine import Confirming, Recorder
     from interpose.errors import PolicyError
     from interpose.flow.status_lines import Verbose
@@ -63,16 +62,22 @@ def open_engine(
 
     `config` is yours unless another is given (`interpose.config.load`). `cwd` is where calls run whose context doesn't
     say it (default: here); the rules of the project that a call runs in hold for it. It asks through `confirm` and
-    records to `recorder`; without them every question is answered no, and nothing is kept. With `follow`, changed rule
-    files are taken over as they change. An empty engine is `Engine()`.
+    records to `recorder`; without them every question is answered no, and nothing is recorded. With `follow`, changed
+    rule files are taken over as they change. Where a governance.yaml holds, its sessions are in the store that the
+    configuration names, which all processes share. An empty engine is `Engine()`.
 
     Raises ConfigError, PolicyError or PluginError if any of it can't be loaded. Rules of the project that can't be
-    loaded make an engine that refuses everything.
+    loaded, and a store that governance can't open, make an engine that refuses everything.
     """
     import os
 
-    place = os.path.abspath(cwd or ".")  # noqa: PTH100 - links stay as they are named
-    engines = open_engines(config, recorder, confirm=confirm, verbose=verbose, sinks=sinks, follow=follow, cwd=place)
+    from interpose.build_governance import open_session_store
+
+    place, config = os.path.abspath(cwd or "."), _given(config)  # noqa: PTH100 - links stay as they are named
+    engines = open_engines(
+        config, recorder, confirm=confirm, verbose=verbose, sinks=sinks, follow=follow, cwd=place,
+        store=partial(open_session_store, config),
+    )  # fmt: skip
     engine = engines.engine(Context(cwd=place))
     engine.elsewhere = engines.engine
     return engine
@@ -85,7 +90,7 @@ def open_engines(
     follow: bool = False,
     memory: Memory | None = None,
     rules: Rules | None = None,
-    store: Store | None = None,
+    store: Store | Callable[[], Store] | None = None,
     on_refused: OnRefused | None = None,
     bypass_of: BypassWord | None = None,
     halts: Checked | None = None,
@@ -93,9 +98,10 @@ def open_engines(
 ) -> ProjectEngines[RuledEngine]:
     """The engines behind the door: one for everywhere, and one for each project whose rules tighten it.
 
-    `rules` takes the place of the rules that hold here; `memory` spares the checks of rules that it knows; in `store`
-    is kept which projects' rules sessions are under; `on_refused` hears of rules that tried to loosen; `bypass_of`
-    knows the operator's word for commands; `halts` are those that a server remembers. `options` are those of `Engine`.
+    `rules` takes the place of the rules that hold here; `memory` spares the checks of rules that it knows; `store` has
+    governed sessions, and which projects' rules sessions are under: not if it is a function that opens it; `on_refused`
+    hears of rules that tried to loosen; `bypass_of` knows the operator's word for commands; `halts` are those that a
+    server remembers. `options` are those of `Engine`.
     """
     from interpose.policy.rule_places import PROJECT, governance_files, project_files
     from interpose.service.project_engines import ProjectEngines
@@ -127,7 +133,8 @@ def open_engines(
         return _engine(config, registry, recorder, options)
 
     everywhere = partial(governance_files, config.governance.file)
-    return ProjectEngines(ruled(()), ruled, refusing, project_files, SessionRules(store), everywhere)
+    rules_of_sessions = SessionRules(None if callable(store) else store)
+    return ProjectEngines(ruled(()), ruled, refusing, project_files, rules_of_sessions, everywhere)
 
 
 def open_rules(config: Config | None = None, cwd: str = "", rules: Rules | None = None) -> RuledEngine:
@@ -249,7 +256,7 @@ def _registry(config: Config) -> InterceptorRegistry:
     if config.plugins:
         from interpose.plugins import load_plugins
 
-        load_plugins(registry, config.plugins)
+        load_plugins(registry, config.plugins, config.plugin_settings)
     if config.remote_interceptors:
         from interpose.interceptor_protocol.remote_steps import remote_registrations
 
@@ -424,21 +431,17 @@ def record_undecided(config: Config, call: ToolCall, why: str) -> None:
 def _desk(config: Config, store: Store, ledger: Ledger, answering: Answering | None) -> Desk:
     from interpose.approvals.desk import Desk
 
-    tell = _webhook(config.approvals.webhook)
+    tell = None
+    if (hook := config.approvals.webhook).url:
+        from interpose.approvals.webhook import Webhook
+
+        tell = Webhook(hook.url, headers=hook.headers, secret=hook.secret)
     own: dict[str, Any] = {} if answering is None else answering.of_desk()
     return Desk(
         store, timeout=config.approvals.timeout, key=ledger.keys.digests, on_question=tell,
         on_escalated=None if tell is None else tell.escalated,
         waiters=max(1, config.server.limits.max_connections // 4), **own,
     )  # fmt: skip
-
-
-def _webhook(settings: WebhookSettings) -> Webhook | None:
-    if not settings.url:
-        return None
-    from interpose.approvals.webhook import Webhook
-
-    return Webhook(settings.url, headers=settings.headers, secret=settings.secret)
 
 
 def reconfigure(service: Service, config: Config) -> None:

@@ -37,9 +37,10 @@ def canonical(call: ToolCall, shells: frozenset[str] = frozenset()) -> ToolCall:
 
 def _unwrapped(call: ToolCall) -> ToolCall:
     name, arguments = normalize_tool_name(call.name), call.arguments
-    if call.original_name and name == call.name and not is_wrapper(name):
+    own = _own_name(name)
+    if name == call.name and own not in WRAPPER_TOOLS and own not in BATCH_TOOLS:
         return call
-    original = call.original_name or call.name
+    original = call.original_name
     for _ in range(_MAX_WRAPPERS):
         keys = _carrier(name, arguments)
         if keys is None:

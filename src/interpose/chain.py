@@ -50,8 +50,19 @@ class InterceptorChain(Generic[In, Out]):
         )  # fmt: skip
         return InterceptorChain(tuple(sorted((*self._entries, entry), key=lambda known: -known.priority)))
 
+    @property
+    def interceptors(self) -> tuple[Registration, ...]:
+        """What the chain is made of, in the order in which it runs."""
+        return self._entries
+
+    def __repr__(self) -> str:
+        return f"InterceptorChain({[entry.id for entry in self._entries]})"
+
     def __len__(self) -> int:
         return len(self._entries)
+
+    def __bool__(self) -> bool:
+        return True  # an empty chain is one
 
     def intercept(self, value: In) -> Verdict[In]:
         """What the chain says about `value`."""

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from interpose.approvals import ConfirmationHandler, StandingAnswer, as_handler
 from interpose.driving import drive, drive_async
 from interpose.errors import InvalidCallError, RegistrationError, ToolSetError
-from interpose.flow.run_flow import Interceptors, NeedsConfirmation, Recorder, RunFlow, Tool, ToolRun
+from interpose.flow.run_flow import RunFlow
+from interpose.flow.run_parts import Interceptors, NeedsConfirmation, Recorder, Tool, ToolRun
 from interpose.flow.status_lines import Listener, Verbose
 from interpose.flow.wire_log import WireLog
 from interpose.function_tools import FunctionTool, ToolTable, arguments_of
@@ -35,7 +36,8 @@ from interpose.types import (
 )
 
 if TYPE_CHECKING:
-    from interpose.flow.governing import Governing
+    from interpose.driving import Flow
+    from interpose.flow.governing import Governing, SessionWords
 
 __all__ = ["Engine", "Interceptors", "NeedsConfirmation", "Recorder", "Run", "Tool", "ToolRun"]
 
@@ -78,7 +80,7 @@ class Engine:
         self.confirm = as_handler(confirm)
         self.standing = tuple(standing)
         self.recorder = recorder
-        self.tools = _tool_set(tools) or ToolSet.all()
+        self.tool_set = _tool_set(tools) or ToolSet.all()
         self.shell_tools = shell_names(_names(shell_tools))
         self.cwd = cwd
         self.refuse_questions = refuse_questions
@@ -91,6 +93,18 @@ class Engine:
         self.functions = ToolTable()
         self.elsewhere: Callable[[Context], Engine] | None = None
         """The engine whose project rules hold where a call runs; None if there are no rules of projects."""
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools that were registered and that this engine's agent has, in order."""
+        return tuple(name for name in self.functions.names if self._has(name))
+
+    def _has(self, name: str) -> bool:
+        own = plain_name(name)
+        return self.tool_set.matches("exec", name) if own in self.shell_tools else self.tool_set.matches(name)
+
+    def __repr__(self) -> str:
+        return f"Engine({self.interceptors!r}, tools={list(self.tools)})"
 
     def tool(self, function: F, /) -> F:
         """Register a function as a tool of its own name: `@engine.tool`. It stays the function that it is."""
@@ -133,7 +147,9 @@ class Engine:
     ) -> Run:
         """Start a run: one metadata bag, and listeners and a confirmation handler for this run only."""
         context = self._placed(context or Context())
-        return Run(self.flow(context, on_event=on_event, confirm=confirm), context, self.functions)
+        there = self._there(context)
+        flow = RunFlow(there, context, on_event, as_handler(confirm) or self.confirm)
+        return Run(flow, context, self.functions, there.governor)
 
     def flow(
         self,
@@ -151,7 +167,7 @@ class Engine:
         there = self if self.elsewhere is None else self.elsewhere(context)
         if there is self or there.interceptors is self.interceptors:
             return self
-        joined = self._copy(JoinedInterceptors(self.interceptors, there.interceptors), self.tools)
+        joined = self._copy(JoinedInterceptors(self.interceptors, there.interceptors), self.tool_set)
         joined.governor = there.governor or self.governor
         return joined
 
@@ -160,7 +176,7 @@ class Engine:
 
     def sub_agent(self, tools: ToolSet | None = None) -> Engine:
         """An engine for a sub-agent: the same interceptors and handler, and never more tools."""
-        child = self._copy(self.interceptors, (_tool_set(tools) or ToolSet.inherit()).resolve(self.tools))
+        child = self._copy(self.interceptors, (_tool_set(tools) or ToolSet.inherit()).resolve(self.tool_set))
         child.elsewhere = self.elsewhere
         return child
 
@@ -168,7 +184,7 @@ class Engine:
         """This engine for somebody who did not say who they are: no session of anybody's is read or changed."""
         if self.governor is None:
             return self
-        other = self._copy(self.interceptors, self.tools)
+        other = self._copy(self.interceptors, self.tool_set)
         other.governor = self.governor.for_stranger()
         return other
 
@@ -204,8 +220,15 @@ class Engine:
 class Run:
     """One run of an agent."""
 
-    def __init__(self, flow: RunFlow, context: Context, functions: ToolTable | None = None) -> None:
+    def __init__(
+        self,
+        flow: RunFlow,
+        context: Context,
+        functions: ToolTable | None = None,
+        governor: Governing | None = None,
+    ) -> None:
         self._flow, self._context, self._functions = flow, context, functions or ToolTable()
+        self._governor = governor
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -216,6 +239,61 @@ class Run:
     def stopped(self) -> str:
         """Why message.before or params.before ended the run; empty while it may go on."""
         return self._flow.stopped
+
+    def start(self) -> str:
+        """Say that this agent's session begins. Returns what the agent should read: its role, rules and what is left of
+        its budgets. Empty where nothing governs it, as for the verbs below."""
+        return drive(self._told("start"))
+
+    async def astart(self) -> str:
+        """`start` for async callers."""
+        return await drive_async(self._told("start"))
+
+    def resume(self) -> str:
+        """Say that the session goes on where it was left. Empty too if that was a short time ago: the agent still has
+        what it was told."""
+        return drive(self._told("resume"))
+
+    async def aresume(self) -> str:
+        """`resume` for async callers."""
+        return await drive_async(self._told("resume"))
+
+    def compact(self) -> str:
+        """Say that the agent's context was shortened. Returns what it has to be reminded of."""
+        return drive(self._told("compacted"))
+
+    async def acompact(self) -> str:
+        """`compact` for async callers."""
+        return await drive_async(self._told("compacted"))
+
+    def remind(self) -> str:
+        """What the agent is still to be told, once: that it gets nowhere, or that its session was resumed."""
+        return drive(self._told("due"))
+
+    async def aremind(self) -> str:
+        """`remind` for async callers."""
+        return await drive_async(self._told("due"))
+
+    def idle(self) -> None:
+        """Say that the agent waits for its user. Its next call makes the session active again."""
+        drive(self._told("idle"))
+
+    async def aidle(self) -> None:
+        """`idle` for async callers."""
+        await drive_async(self._told("idle"))
+
+    def end(self) -> None:
+        """Say that the session is over. Halts, denials and budgets stay: it may be started again under them."""
+        drive(self._told("end"))
+
+    async def aend(self) -> None:
+        """`end` for async callers."""
+        await drive_async(self._told("end"))
+
+    def _told(self, said: SessionWords) -> Flow[str]:
+        from interpose.flow.governing import session_told
+
+        return session_told(self._governor, self._context, said)
 
     def message(self, text: str, *, provider: str = "", model: str = "") -> Verdict[Message]:
         """message.before: the message as the agent should see it. A refusal stops the run."""

@@ -12,6 +12,7 @@ InterposeError
 │   ├── PolicyError           rule files: each problem names file, line, rule and what was expected
 │   ├── ConfigError           configuration: each problem names file and line, or variable, and what was expected
 │   └── GovernanceError       governance.yaml: each problem names file, line and what was expected
+├── NoRoleError               a role that no governance file here has
 ├── LedgerError               a ledger whose files or settings can't be used
 ├── ServerError               a server that can't listen, or whose tokens or certificates can't be used
 ├── SetupError                hooks that can't be put into a file or taken out of it; the text says why
@@ -126,6 +127,10 @@ class GovernanceError(UnloadableError):
         return GovernanceError((GovernanceProblem(file, line, message),))
 
 
+class NoRoleError(InterposeError, LookupError):
+    """No governance file here has this role."""
+
+
 class LedgerError(InterposeError):
     """The ledger can't be opened."""
 
@@ -143,7 +148,11 @@ class AuditUnavailableError(InterposeError):
 
 
 class PluginError(InterposeError):
-    """An interceptor of another package cannot be loaded."""
+    """An interceptor of another package cannot be loaded. `key` is the key of the configuration that names it."""
+
+    def __init__(self, message: str, key: str = "plugins") -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class StoreError(InterposeError):

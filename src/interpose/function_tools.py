@@ -8,7 +8,7 @@ from typing import Any
 
 from interpose.driving import is_async
 from interpose.errors import RegistrationError, ToolError, name_of, text_of
-from interpose.flow.run_flow import NeedsConfirmation
+from interpose.flow.run_parts import NeedsConfirmation
 from interpose.tools import normalize_tool_name
 
 _RECEIVERS = ("self", "cls")

@@ -18,11 +18,12 @@ from collections.abc import Awaitable, Callable, Generator
 from re import Pattern
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from interpose.driving import is_async, is_awaitable
 from interpose.errors import name_of
+from interpose.late_loggers import late_logger
 from interpose.points import POINTS
 from interpose.types import (
     Allow,
@@ -38,6 +39,8 @@ from interpose.types import (
     Verdict,
 )
 
+log = late_logger("interpose")
+
 In = TypeVar("In")
 Consult = Callable[[Any], object]
 """Asks an interceptor: a decision, or an awaitable of one, or whatever a broken interceptor returns."""
@@ -51,8 +54,27 @@ class Interceptor(Protocol[In]):
         """Allow, Transform(new), Confirm(message) or Deny(reason), or a Report of several."""
 
 
+class RemarkOnce:
+    """Something that is said in the log the first time it is true of an interceptor, and not again."""
+
+    __slots__ = ("_said",)
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def __call__(self, text: str, *about: object) -> None:
+        """Say it, unless it was said."""
+        if not self._said:
+            self._said = True
+            log.warning(text, *about)
+
+
+def _unregistered(*_payload: object) -> object:
+    raise TypeError("a registration that was written by hand runs once it was given to registry.add()")
+
+
 class Registration(Struct, frozen=True, kw_only=True):
-    """One interceptor at one hook point."""
+    """One interceptor at one hook point. Written by hand, `registry.add(Registration(...))` checks and completes it."""
 
     id: str
     name: HookPoint | None = None
@@ -68,14 +90,16 @@ class Registration(Struct, frozen=True, kw_only=True):
     """What findings say of whoever speaks here."""
     handler: Any = None
     """What was registered: the handler function or the interceptor object."""
-    consult: Consult
-    look: Callable[[Any, Verdict[Any]], object]
+    consult: Consult = _unregistered
+    look: Callable[[Any, Verdict[Any]], object] = _unregistered
     """Shows the final state to an observer."""
     observe: Callable[[Any, Any], object] | None = None
     standing: Any = None
     """Answers questions without a person: an object with `answer(request)`, of the same snapshot as those who ask."""
     inline: bool = True
     """Called directly: it has no deadline, or it is async and its deadline is kept by awaiting."""
+    only_watches: RemarkOnce = field(default_factory=RemarkOnce)
+    """Said of an observer that answers as if it could decide."""
 
     @property
     def is_observer(self) -> bool:
@@ -118,19 +142,28 @@ def handler_style(point: HookPoint, handler: Callable[[Any, Any], object]) -> Be
     def look(payload: Any, verdict: Verdict[Any]) -> object:
         output = make_output(payload)
         output.show(verdict)
-        return handler(make_input(payload), output)
+        answer = handler(make_input(payload), output)
+        if is_awaitable(answer):
+            return _Late(answer, output, seen)
+        return seen(answer, output)
 
     return Behaviour(consult, look, is_async=is_async(handler))
 
 
+def seen(answer: object, output: Any) -> object:
+    """What an observer's handler would have decided, if it could."""
+    return answer if type(answer) in _STRICTNESS else output.objection()
+
+
 class _Returned:
-    """What a handler's return value means: a decision counts, anything else is ignored with one warning.
+    """What a handler's return value means: a decision counts. What is written like one elsewhere is an error: `False`,
+    and an object such as `{"block": True}`. Anything else is ignored with one warning.
 
     INVARIANT: only the exact type is asked. What a handler left in its output counts all the same: the stricter wins.
     """
 
     def __init__(self, handler: Callable[..., object]) -> None:
-        self._handler, self._warned = handler, False
+        self._handler, self._warn = handler, RemarkOnce()
 
     def __call__(self, answer: object, output: Any) -> object:
         if type(answer) in _STRICTNESS:
@@ -139,14 +172,18 @@ class _Returned:
         if type(answer) is Report:
             left = output.decision()
             return answer if type(left) is Allow else replace(answer, decisions=(left, *answer.decisions))
-        if answer is not None and not self._warned:
-            self._warned = True
-            import logging
-
+        left = output.decision()
+        if type(left) is not Deny and (answer is False or (issubclass(type(answer), dict) and answer)):
+            shown = "False" if answer is False else f"a {name_of(answer)}"
+            raise TypeError(
+                f"it returned {shown}, which decides nothing: set output.block = True and output.block_reason, change "
+                "output, or return Allow(), Transform(...), Confirm(...) or Deny(...)"
+            )
+        if answer is not None:
             name = getattr(self._handler, "__qualname__", None) or name_of(self._handler)
             text = "%s returned %s, which is ignored: change `output`, or return Allow, Transform, Confirm or Deny"
-            logging.getLogger("interpose").warning(text, name, name_of(answer))
-        return output.decision()
+            self._warn(text, name, name_of(answer))
+        return left
 
 
 _STRICTNESS: dict[type, int] = {Allow: 0, Transform: 1, Confirm: 2, Deny: 3}
@@ -157,7 +194,7 @@ class _Late:
 
     __slots__ = ("_answer", "_output", "_said")
 
-    def __init__(self, answer: Any, output: Any, said: _Returned) -> None:
+    def __init__(self, answer: Any, output: Any, said: Callable[[object, Any], object]) -> None:
         self._answer, self._output, self._said = answer, output, said
 
     def __await__(self) -> Generator[Any, Any, object]:

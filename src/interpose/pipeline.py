@@ -47,12 +47,17 @@ from interpose.types import (
     same,
 )
 
+ONLY_WATCHES = "%s has the priority %d, so it only observes, and its %s is ignored: give it 0 or more to let it decide"
+
 MAX_ROUNDS = 3
 """How often guards may look again at one rewrite before a chain that keeps rewriting is refused."""
 
 Approve = Callable[[Any, tuple[Finding, ...]], Flow["str | Approved | Deny | Pending | Edited"]]
 """Puts the question: who approves, why not, that nobody has answered yet, or that another call should run."""
 
+
+Renamed = Callable[[Any], Flow["tuple[Any, Sequence[Registration]]"]]
+"""A payload that was made something else, and who has a say about that."""
 
 _SEVERITIES = get_args(Severity)
 _DECISIONS = (Allow, Transform, Confirm, Deny)
@@ -63,12 +68,13 @@ class _Chain:
     """The state of one decision."""
 
     __slots__ = (
-        "approval", "approver", "asks", "decided_by", "denied", "edit", "errors", "findings", "original", "payload",
-        "policies", "timings", "word",
+        "approval", "approver", "asks", "decided_by", "denied", "edit", "errors", "findings", "may_rename", "original",
+        "payload", "policies", "timings", "word",
     )  # fmt: skip
 
-    def __init__(self, payload: Any) -> None:
+    def __init__(self, payload: Any, may_rename: bool) -> None:
         self.payload = payload
+        self.may_rename = may_rename
         self.original: Any = _UNCHANGED
         self.approver = self.approval = self.word = ""
         self.edit: Edited | None = None
@@ -86,38 +92,48 @@ class _Chain:
 
 
 def decide(
-    entries: Sequence[Registration], payload: Any, *, approve: Approve | None = None, look_only: bool = False
+    entries: Sequence[Registration],
+    payload: Any,
+    *,
+    approve: Approve | None = None,
+    look_only: bool = False,
+    renamed: Renamed | None = None,
 ) -> Flow[Verdict[Any]]:
-    """Run the chain over `payload`. Without `approve`, a question stays open: the verdict's outcome is `ask`."""
+    """Run the chain over `payload`. Without `approve`, a question stays open: the verdict's outcome is `ask`.
+
+    `renamed` says who decides about a call that was rewritten to another tool's. Without it, such a rewrite is none.
+    """
     start = before = perf_counter_ns()
-    chain = _Chain(payload)
-    deciding = 0
-    for entry in entries:
-        if look_only or entry.priority < 0:
-            break
-        deciding += 1
-        # INVARIANT: only Allow leaves the chain as it is, so only Allow may skip `_take`.
-        answer = yield from ask(entry, entry.consult, chain.payload)
-        if type(answer) is not Allow and _take(chain, entry, answer):
-            yield from _recheck(chain, entries[: deciding - 1])
-        now = perf_counter_ns()
-        chain.timings.append((entry.id, now - before))
-        before = now
-        if chain.denied is not None:
-            break
+    chain = _Chain(payload, renamed is not None)
+    deciding = renames = 0
+    again = True
+    while again:
+        again = False
+        for entry in entries:
+            if look_only or entry.priority < 0:
+                break
+            deciding += 1
+            came = chain.payload
+            # INVARIANT: only Allow leaves the chain as it is, so only Allow may skip `_take`.
+            answer = yield from ask(entry, entry.consult, came)
+            if type(answer) is not Allow and _take(chain, entry, answer):
+                if not _is_other(entry, came, chain.payload):
+                    yield from _recheck(chain, entries[: deciding - 1])
+                again = renamed is not None and _is_other(entry, came, chain.payload)
+            now = perf_counter_ns()
+            chain.timings.append((entry.id, now - before))
+            before = now
+            if again or chain.denied is not None:
+                break
+        if again and renamed is not None and chain.denied is None:
+            # INVARIANT: another tool is judged by all who have a say about it, from the first one on.
+            chain.payload, entries = yield from renamed(chain.payload)
+            deciding, renames = 0, renames + 1
+            if renames > MAX_ROUNDS:
+                _unsettled(chain, entry)
+        again = again and chain.denied is None
     if chain.asks and chain.denied is None and approve is not None:
-        answer = yield from approve(chain.payload, tuple(chain.asks))
-        match answer:
-            case Deny():
-                _deny(chain, _refused_question(chain.asks[0], answer))
-            case Pending(approval, word):
-                chain.approval, chain.word = approval, word
-            case Edited(approval=approval):  # no answer to this payload: whoever decides about the other one says yes
-                chain.approval, chain.edit = approval, answer
-            case Approved(approver, word):
-                chain.approver, chain.word = approver, word
-            case approver:
-                chain.approver = approver
+        yield from _put(chain, approve)
     verdict = _verdict(chain, perf_counter_ns() - start)
     for entry in entries[deciding:]:
         if look_only or entry.priority < 0:
@@ -126,12 +142,30 @@ def decide(
             if type(answer) is Failure:
                 chain.errors.append(logged(answer.error, entry.id))
                 chain.findings.append(_finding(entry, "error", text_of(answer.error), "", "warning", "", ""))
+            elif type(answer) is not Allow and type(answer) in _DECISIONS and entry.priority < 0:
+                entry.only_watches(ONLY_WATCHES, entry.id, entry.priority, name_of(answer))
     return verdict if len(chain.findings) == len(verdict.findings) else _verdict(chain, verdict.elapsed_ns)
+
+
+def _put(chain: _Chain, approve: Approve) -> Flow[None]:
+    """Put the question, and keep what was answered."""
+    answer = yield from approve(chain.payload, tuple(chain.asks))
+    match answer:
+        case Deny():
+            _deny(chain, _refused_question(chain.asks[0], answer))
+        case Pending(approval, word):
+            chain.approval, chain.word = approval, word
+        case Edited(approval=approval):  # no answer to this payload: whoever decides about the other one says yes
+            chain.approval, chain.edit = approval, answer
+        case Approved(approver, word):
+            chain.approver, chain.word = approver, word
+        case approver:
+            chain.approver = approver
 
 
 def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
     """Add one answer to the chain. True if it replaced the payload."""
-    problem = _problem(entry, chain.payload, answer)
+    problem = _problem(entry, chain, answer)
     if problem:
         if type(answer) is Failure:
             chain.errors.append(logged(answer.error, entry.id))
@@ -181,7 +215,7 @@ def _take_report(chain: _Chain, entry: Registration, report: Report[Any]) -> boo
     return rewritten
 
 
-def _problem(entry: Registration, payload: Any, answer: object) -> str:
+def _problem(entry: Registration, chain: _Chain, answer: object) -> str:
     """Why an answer counts as a failure; empty if it is a decision that fits.
 
     INVARIANT: only the exact type is asked. `isinstance` and `==` would run code of the answer's own class.
@@ -190,7 +224,7 @@ def _problem(entry: Registration, payload: Any, answer: object) -> str:
     if kind is Failure:
         return text_of(answer.error)  # type: ignore[attr-defined]  # mypy does not narrow by a type held in a name
     if kind is Transform:
-        return _misfit(entry, payload, answer.payload)  # type: ignore[attr-defined]  # as above
+        return _misfit(entry, chain, answer.payload)  # type: ignore[attr-defined]  # as above
     if kind is Confirm:
         return _misasked(answer)  # type: ignore[arg-type]  # as above
     if kind is Allow or kind is Deny:
@@ -244,10 +278,18 @@ def _recheck(chain: _Chain, ran: Sequence[Registration]) -> Flow[None]:
                 return
         if settled:
             return
-    reason = f"The rewrites of {guards[-1].id} did not settle in {MAX_ROUNDS} rounds"
-    said = _finding(guards[-1], "deny", reason, "unsettled-rewrite", "error", "", "")
+    _unsettled(chain, guards[-1])
+
+
+def _unsettled(chain: _Chain, entry: Registration) -> None:
+    reason = f"The rewrites of {entry.id} did not settle in {MAX_ROUNDS} rounds"
+    said = _finding(entry, "deny", reason, "unsettled-rewrite", "error", "", "")
     chain.findings.append(said)
     _deny(chain, said)
+
+
+def _is_other(entry: Registration, old: Any, new: Any) -> bool:
+    return entry.name is not None and POINTS[entry.name].is_other(old, new)
 
 
 def _deny(chain: _Chain, said: Finding) -> None:
@@ -313,11 +355,14 @@ def _plain(text: object) -> str:
     return "" if text is None else text_of(text)
 
 
-def _misfit(entry: Registration, old: Any, new: object) -> str:
+def _misfit(entry: Registration, chain: _Chain, new: object) -> str:
     if entry.name is None:
         return ""
+    spec, old = POINTS[entry.name], chain.payload
     try:
-        why = POINTS[entry.name].misfit(old, new)
+        why = spec.misfit(old, new)
+        if not why and not chain.may_rename and spec.is_other(old, spec.merged(old, new)):
+            why = "name may not be changed, as the other tool can't be run in its place here"
     except BaseException as error:  # noqa: BLE001 - comparing may run a hostile __eq__
         why = text_of(error)
     return f"returned a rewrite that does not fit: {why}" if why else ""

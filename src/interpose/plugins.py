@@ -5,7 +5,8 @@ A package offers them in its metadata; they run only when they are switched on b
     [project.entry-points."interpose.interceptors"]
     no-fridays = "no_fridays:register"
 
-An entry point is a function that takes the registry and adds what it has. Those of the group
+An entry point is a function that takes the registry and adds what it has. If it takes a second argument, it gets
+`interceptors.NAME.settings` of the configuration, a read-only map. Those of the group
 `interpose.offered_interceptors` return what is offered over the interceptor protocol. Nothing is ever loaded from the
 directory that an agent works in: neither metadata nor modules there count, or a repository could bring its own rules.
 """
@@ -13,14 +14,15 @@ directory that an agent works in: neither metadata nor modules there count, or a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
 from typing import Any
 
-from interpose.errors import PluginError, text_of
+from interpose.errors import InterposeError, PluginError, text_of
 from interpose.registry import InterceptorRegistry
+from interpose.types import EMPTY
 
 GROUP = "interpose.interceptors"
 OFFERED = "interpose.offered_interceptors"
@@ -40,12 +42,40 @@ def available_plugins(group: str = GROUP) -> dict[str, EntryPoint]:
     return found
 
 
-def load_plugins(registry: InterceptorRegistry, names: Iterable[str]) -> None:
-    """Switch on the interceptors of these names."""
+def load_plugins(
+    registry: InterceptorRegistry, names: Iterable[str], settings: Mapping[str, Mapping[str, Any]] = EMPTY
+) -> None:
+    """Switch on the interceptors of these names, each with its own settings. Raises PluginError."""
     for point in _wanted(names, GROUP):
         register = _loaded(point)
-        with _only_trusted_paths():
-            register(registry)  # it may import more of its package
+        with _only_trusted_paths():  # it may import more of its package
+            _register(point, register, registry, settings.get(point.name, EMPTY))
+
+
+def _register(
+    point: EntryPoint, register: Callable[..., Any], registry: InterceptorRegistry, settings: Mapping[str, Any]
+) -> None:
+    key = f"interceptors.{point.name}.settings"
+    if not _takes_settings(register):
+        if settings:
+            raise PluginError(f"{key}: the plugin {point.name!r} ({point.value}) takes no settings", key)
+        register(registry)
+        return
+    try:
+        register(registry, settings)
+    except InterposeError:
+        raise  # about an interceptor that it adds, not about its settings
+    except Exception as error:
+        raise PluginError(f"{key}: the plugin {point.name!r} refuses them: {text_of(error)}", key) from error
+
+
+def _takes_settings(register: Callable[..., Any]) -> bool:
+    """Whether a function takes a second argument by its place."""
+    from inspect import Parameter, signature
+
+    places = {Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD}
+    taken = [one for one in signature(register).parameters.values() if one.kind in places]
+    return len(taken) > 1
 
 
 def load_offered(names: Iterable[str]) -> tuple[object, ...]:

@@ -8,7 +8,8 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.errors import InvalidModificationError
+from interpose.errors import InvalidModificationError, name_of
+from interpose.tool_names import normalize_tool_name
 from interpose.types import (
     Allow,
     Command,
@@ -188,32 +189,37 @@ class PermissionAskInput(_Input):
 class _Output:
     """What a handler may change. `block` refuses, `ask` asks a person; both win over a change."""
 
-    __slots__ = ("_payload", "ask", "block", "block_reason")
+    __slots__ = ("_payload", "_shown", "ask", "block", "block_reason")
 
     def __init__(self, payload: Any) -> None:
         self._payload = payload
+        self._shown = False
         self.block: bool = False
         self.block_reason: str | None = None
         self.ask: str | None = None
 
     def show(self, verdict: Verdict[Any]) -> None:
-        """Let an observer see what was decided."""
+        """Let an observer see what was decided. What it only finds there is no decision of its own."""
         match verdict.decision:
             case Deny(reason=reason):
-                self.block, self.block_reason = True, reason
+                self.block, self.block_reason, self._shown = True, reason, True
             case Confirm(message=message):
-                self.ask = message
+                self.ask, self._shown = message, True
             case Allow() | Transform():
                 pass
 
     def decision(self) -> Decision[Any]:
         """What the handler said, read from what it left behind."""
-        if self.block:
-            return Deny(str(self.block_reason or BLOCKED))
-        if self.ask:
-            return Confirm(str(self.ask))
+        if (objection := self.objection()) is not None:
+            return objection
         changed = self.changed()
         return Allow() if changed is None else Transform(changed)
+
+    def objection(self) -> Deny | Confirm | None:
+        """The refusal or the question that the handler left behind, not one that it was shown."""
+        if self.block and not self._shown:
+            return Deny(str(self.block_reason or BLOCKED))
+        return Confirm(str(self.ask)) if self.ask and not self._shown else None
 
     def changed(self) -> Any | None:
         """The new payload, or None if the handler left it alone."""
@@ -227,7 +233,7 @@ class ToolBeforeOutput(_Output):
 
     def __init__(self, payload: Any) -> None:
         self._payload = payload
-        self.block = False
+        self.block = self._shown = False
         self.block_reason = self.ask = None
         self._args: Any = _UNREAD
 
@@ -362,6 +368,42 @@ class PointSpec(Struct, frozen=True):
         """`old` with the rewritable fields of `new`. Nothing else is taken over, whatever a lying `__eq__` let pass."""
         return replace(old, **{name: getattr(new, name) for name in self.rewritable})
 
+    def is_other(self, _old: Any, _new: Any) -> bool:
+        """Whether a rewrite made something else of it, about which others have a say."""
+        return False
+
+
+class ToolCallSpec(PointSpec, frozen=True):
+    """tool.before. A rewrite may be a new call: `Transform(ToolCall(name, arguments))`.
+
+    INVARIANT: it keeps the id, the context and the metadata of the call that it replaces, whatever else it says.
+    """
+
+    def misfit(self, old: Any, new: object) -> str:
+        """Why `new` may not take the place of `old`. A field that the author left alone in a new call is no change."""
+        if type(new) is not ToolCall:
+            return f"a ToolCall was expected, not {name_of(new)}"
+        if type(new.name) is not str:
+            return f"name must be a str, not {name_of(new.name)}"
+        for name in ("context", "metadata"):
+            value = getattr(new, name)
+            if value and value != Context() and not _kept(value, getattr(old, name)):
+                return f"{name} may not be changed"
+        said = new.original_name
+        if said != old.original_name and normalize_tool_name(said) != normalize_tool_name(new.name):
+            return "original_name may not be changed"
+        return _wrong_type(new)
+
+    def merged(self, old: Any, new: Any) -> Any:
+        """`old` with the tool and the arguments of `new`. The same tool keeps what the agent called it."""
+        name = normalize_tool_name(new.name)
+        said = old.original_name if name == old.name else new.original_name
+        return ToolCall(name, new.arguments, old.call_id, old.context, old.metadata, said or name)
+
+    def is_other(self, old: Any, new: Any) -> bool:
+        """Whether it is a call of another tool now."""
+        return bool(old.name != new.name)
+
 
 def _kept(new: Any, old: Any) -> bool:
     return new is old or same(new, old) or (isinstance(old, Struct) and type(new) is type(old) and bool(new == old))
@@ -401,7 +443,8 @@ def _changed_keys(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
 
 def _describe_call(old: ToolCall, new: ToolCall) -> str:
-    return ", ".join(_changed_keys(old.arguments, new.arguments))
+    other = [] if old.name == new.name else [f"tool {new.name}"]
+    return ", ".join(other + _changed_keys(old.arguments, new.arguments))
 
 
 def _describe_message(old: Message, new: Message) -> str:
@@ -437,7 +480,9 @@ POINTS: Mapping[HookPoint, PointSpec] = {
     HookPoint.PARAMS_BEFORE: PointSpec(
         Params, (*PARAM_FIELDS, "extras"), _describe_params, ParamsBeforeInput, ParamsBeforeOutput
     ),
-    HookPoint.TOOL_BEFORE: PointSpec(ToolCall, ("arguments",), _describe_call, ToolBeforeInput, ToolBeforeOutput),
+    HookPoint.TOOL_BEFORE: ToolCallSpec(
+        ToolCall, ("name", "arguments"), _describe_call, ToolBeforeInput, ToolBeforeOutput
+    ),
     HookPoint.PERMISSION_ASK: PointSpec(
         PermissionRequest, ("message",), _describe_question, PermissionAskInput, PermissionAskOutput
     ),

@@ -3,19 +3,104 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from threading import TIMEOUT_MAX
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 
 from interpose.driving import is_generator
 from interpose.errors import MatcherError, RegistrationError, UnknownHookPointError
 from interpose.interceptor import Behaviour, Registration, class_style, handler_style
-from interpose.tools import KNOWN_TOOL_NAMES, TOOL_ALIASES
+from interpose.tool_names import KNOWN_TOOL_NAMES, TOOL_ALIASES, plain_name
 from interpose.types import HookPoint, InterceptorKind, Mode, OnError
 
 Matcher = str | re.Pattern[str]
 
 _TOOL_POINTS = (HookPoint.TOOL_BEFORE, HookPoint.TOOL_AFTER, HookPoint.PERMISSION_ASK)
+
+
+class RegistrationOptions(TypedDict, total=False):
+    """What `registry.add` takes by keyword."""
+
+    id: str
+    """Unique. An object with an `id` of its own needs none."""
+    name: str | HookPoint
+    """The hook point."""
+    handler: Callable[[Any, Any], object] | None
+    """A function of input and output. Or:"""
+    interceptor: object | None
+    """An object with `intercept`."""
+    priority: int
+    """Higher runs first; below 0 it only observes."""
+    tool_matcher: Matcher | None
+    """A regular expression on the canonical name of the tool."""
+    agent_matcher: Matcher | None
+    """A regular expression on the id of the agent."""
+    timeout: float | None
+    """Seconds for one answer."""
+    on_error: OnError
+    """What a failure means: deny, ask or allow."""
+    guard: bool
+    """Whether it sees the payload again when an interceptor below rewrites it."""
+    mode: Mode
+    """`watch` says what it would have done and never blocks."""
+    standing: object | None
+    """Answers questions without a person."""
+
+
+_OPTIONS = tuple(RegistrationOptions.__annotations__)
+
+
+def options_of(entry: object, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a registration: those of an object with `intercept`, of a mapping or of another registration,
+    and those by keyword, which win. RegistrationError names what is missing or misspelt."""
+    found = {**_own_options(entry), **options}
+    interceptor = found.get("interceptor")
+    for option in ("id", "name"):
+        if option not in found and interceptor is not None and (own := getattr(interceptor, _OWN[option], None)):
+            found[option] = own
+    who = found.get("id", "")
+    for option in found:
+        if option not in _OPTIONS and option != "kind":
+            raise RegistrationError(f'Interceptor "{who}": {_misspelt(option)}. Options: {", ".join(_OPTIONS)}')
+    if not found.get("id"):
+        raise RegistrationError('an interceptor needs an id: write registry.add(id="...", ...)')
+    if not found.get("name"):
+        points = ", ".join(HookPoint)
+        raise RegistrationError(f'Interceptor "{who}": it needs the name of a hook point, name= one of {points}')
+    return found
+
+
+_OWN = {"id": "id", "name": "point"}
+"""The attributes in which an interceptor says its own id, and where it belongs."""
+
+
+def _own_options(entry: object) -> dict[str, Any]:
+    if entry is None:
+        return {}
+    if isinstance(entry, Registration):
+        style = "interceptor" if callable(getattr(entry.handler, "intercept", None)) else "handler"
+        kept = {name: getattr(entry, name) for name in _OPTIONS if name not in ("handler", "interceptor")}
+        return {**kept, "kind": entry.kind, style: entry.handler}
+    if isinstance(entry, Mapping):
+        return dict(entry)
+    if isinstance(entry, type) or not callable(getattr(entry, "intercept", None)):
+        raise RegistrationError(
+            f"{entry!r} can't be registered by itself: give an object with intercept(), a registration or a dict of "
+            'options, or write registry.add(id="...", name="tool.before", handler=...)'
+        )
+    own = {name: value for name in ("priority", "guard") if (value := getattr(entry, name, None)) is not None}
+    kind = type(entry)
+    named = {"id": getattr(entry, "id", "") or f"{kind.__module__}.{kind.__qualname__}"}
+    return {**named, "name": getattr(entry, "point", HookPoint.TOOL_BEFORE), "interceptor": entry, **own}
+
+
+def _misspelt(option: str) -> str:
+    meant = next((known for known in _OPTIONS if plain_name(known) == plain_name(str(option))), "")
+    if not meant:
+        from difflib import get_close_matches
+
+        meant = next(iter(get_close_matches(str(option), _OPTIONS, 1)), "")
+    return f"there is no option {option!r}" + (f": did you mean {meant}=?" if meant else "")
 
 
 def registration(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, Unpack
 
 from interpose.errors import DuplicateIdError, RegistrationError
 from interpose.interceptor import Registration
-from interpose.registration import Matcher, hook_point, registration
+from interpose.registration import RegistrationOptions, hook_point, options_of, registration
 from interpose.tool_descriptions import describe_tools
 from interpose.tools import normalize_tool_name
-from interpose.types import HookPoint, Mode, OnError
+from interpose.types import HookPoint
 
 H = TypeVar("H", bound=Callable[[Any, Any], object])
 
@@ -65,39 +65,31 @@ class InterceptorRegistry:
         self._snapshot = Snapshot()
         self._declared: tuple[str, ...] = ()
 
-    def add(
-        self,
-        *,
-        id: str,
-        name: str | HookPoint,
-        handler: Callable[[Any, Any], object] | None = None,
-        interceptor: object | None = None,
-        priority: int = 0,
-        tool_matcher: Matcher | None = None,
-        agent_matcher: Matcher | None = None,
-        timeout: float | None = None,
-        on_error: OnError = "deny",
-        guard: bool = False,
-        mode: Mode = "enforce",
-        standing: object | None = None,
-    ) -> Registration:
-        """Register a handler or an interceptor object at a hook point.
+    def add(self, entry: object = None, /, **options: Unpack[RegistrationOptions]) -> Registration:
+        """Register a handler or an interceptor object at a hook point: `add(id=..., name=..., handler=...)`.
 
-        `priority`: higher runs first, below 0 only observes. `tool_matcher`, `agent_matcher`: regular expressions
-        on the canonical tool name and the agent id. `timeout`: seconds; `on_error`: what a failure means. `guard`:
-        sees the payload again when somebody below rewrites it. `mode`: `watch` says but never blocks. `standing`:
-        answers questions without a person.
+        `entry` may be an object with `intercept`, which can say its `id`, `point`, `priority` and `guard` itself, a
+        registration, or a dict of options. `priority`: higher runs first, below 0 only observes. `tool_matcher`,
+        `agent_matcher`: regular expressions on the canonical tool name and the agent id. `timeout`: seconds;
+        `on_error`: what a failure means. `guard`: sees the payload again when an interceptor below rewrites it.
+        `mode`: `watch` says but never blocks. `standing`: answers questions without a person.
         """
+        given = options_of(entry, options)
         with self._lock:
-            entry = registration(
-                id=id, name=name, handler=handler, interceptor=interceptor, priority=priority,
-                tool_matcher=tool_matcher, agent_matcher=agent_matcher, timeout=timeout, on_error=on_error,
-                guard=guard, mode=mode, standing=standing, declared=self._declared,
-            )  # fmt: skip
-            if any(known.id == entry.id for known in self._snapshot.entries):
-                raise DuplicateIdError(f'Interceptor "{id}": this id is registered already')
-            self._snapshot = Snapshot((*self._snapshot.entries, entry))
-            return entry
+            one = registration(**given, declared=self._declared)
+            if any(known.id == one.id for known in self._snapshot.entries):
+                raise DuplicateIdError(f'Interceptor "{one.id}": this id is registered already')
+            self._snapshot = Snapshot((*self._snapshot.entries, one))
+            return one
+
+    def __repr__(self) -> str:
+        return f"InterceptorRegistry({[entry.id for entry in self._snapshot.entries]})"
+
+    def __len__(self) -> int:
+        return len(self._snapshot.entries)
+
+    def __bool__(self) -> bool:
+        return True  # an empty registry is one
 
     def on(self, name: str | HookPoint = "", *, id: str | None = None, **options: Any) -> Callable[[H], H]:
         """`add` as a decorator. Without an id, the function's own name is taken."""
@@ -141,8 +133,10 @@ class InterceptorRegistry:
     def get(
         self, name: str | HookPoint, tool_name: str | None = None, agent_id: str | None = None
     ) -> tuple[Registration, ...]:
-        """Those that would run at a hook point, in order. Without a tool or an agent, that matcher is not asked."""
-        return self._snapshot.select(hook_point(name), tool_name, agent_id)
+        """Those that would run at a hook point, in order, for a tool by any of its names. Without a tool or an agent,
+        that matcher is not asked."""
+        tool = None if tool_name is None else normalize_tool_name(tool_name)
+        return self._snapshot.select(hook_point(name), tool, agent_id)
 
     def list(self) -> tuple[Registration, ...]:
         """All, in registration order."""

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
-from typing import Any, Generic, Literal, NoReturn, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import force_setattr, replace
 
 from interpose.answers import Approvers, Edited
+from interpose.frozen_values import EMPTY, MAX_DEPTH, FrozenDict, FrozenList, freeze, same, thaw
+from interpose.tool_names import normalize_tool_name
+
+__all__ = [
+    "AUDIT_UNAVAILABLE", "EMPTY", "INTERCEPTOR_ERROR", "MAX_DEPTH", "NOTHING_RAISED", "SEVERITY_WEIGHT", "Allow",
+    "Certainty", "Claims", "Command", "Confirm", "Context", "Decision", "Deny", "Effect", "EffectKind", "Finding",
+    "FrozenDict", "FrozenList", "HookPoint", "InterceptorKind", "Message", "Mode", "OnError", "Outcome", "Params",
+    "PermissionRequest", "Raised", "Report", "Severity", "ToolCall", "ToolOutcome", "Transform", "Verdict", "freeze",
+    "new_id", "refused", "same", "says_error", "thaw",
+]  # fmt: skip
 
 T = TypeVar("T")
-
-MAX_DEPTH = 128
-"""How deep arguments may nest. Deeper input is refused, not analysed: recursion on hostile input must be bounded."""
 
 
 class HookPoint(StrEnum):
@@ -37,98 +44,6 @@ OnError = Literal["deny", "ask", "allow"]
 
 Mode = Literal["enforce", "watch"]
 """`enforce` decides; `watch` says what it would have done and never blocks."""
-
-
-# --- frozen JSON -----------------------------------------------------------------------------------------------------
-
-
-def _refuse(self: object, *_args: object, **_kwargs: object) -> NoReturn:
-    raise TypeError(f"{type(self).__name__} is read-only: return Transform(...) or change `output` instead")
-
-
-class FrozenDict(dict[str, Any]):
-    """A dict that refuses to change. Still a dict for `json`, `isinstance` and `==`."""
-
-    __slots__ = ()
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (FrozenDict, (dict(self),))
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(frozenset((k, v if v.__hash__ else repr(v)) for k, v in self.items()))
-
-
-class FrozenList(list[Any]):
-    """A list that refuses to change."""
-
-    __slots__ = ()
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (FrozenList, (list(self),))
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(tuple(v if v.__hash__ else repr(v) for v in self))
-
-
-def freeze(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """A deep read-only copy of JSON-like data. Values of other types are passed on as they are."""
-    kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None or kind is float:
-        return value
-    if issubclass(kind, dict):  # not isinstance: it would ask a value of a hostile class what it is
-        if kind is FrozenDict:
-            return value
-        if depth <= 0:
-            raise ValueError(f"arguments are nested deeper than {MAX_DEPTH} levels")
-        return FrozenDict({k: freeze(v, depth - 1) for k, v in value.items()})
-    if kind is FrozenList:
-        return value
-    if issubclass(kind, list) or kind is tuple:
-        if depth <= 0:
-            raise ValueError(f"arguments are nested deeper than {MAX_DEPTH} levels")
-        items = [freeze(v, depth - 1) for v in value]
-        return tuple(items) if kind is tuple else FrozenList(items)
-    return value
-
-
-def thaw(value: Any) -> Any:
-    """A deep copy that may be changed, of what `freeze` made."""
-    kind = type(value)
-    if issubclass(kind, dict):
-        return {k: thaw(v) for k, v in value.items()}
-    if kind is FrozenList or kind is list:
-        return [thaw(v) for v in value]
-    if kind is tuple:
-        return tuple(thaw(v) for v in value)
-    return value
-
-
-def same(one: Any, other: Any, depth: int = MAX_DEPTH) -> bool:
-    """Whether two values are the same JSON-like data. Objects of other types are compared by identity, never asked:
-    an array has no truth, and a class of somebody's own may say anything."""
-    if one is other:
-        return True
-    kind, others = type(one), type(other)
-    if kind in _SCALARS or others in _SCALARS:
-        return kind is others and bool(one == other)
-    if depth <= 0:
-        return False
-    if issubclass(kind, dict) and issubclass(others, dict):
-        return dict.__len__(one) == dict.__len__(other) and all(
-            key in other and same(value, other[key], depth - 1) for key, value in dict.items(one)
-        )
-    for sequence in (list, tuple):
-        if issubclass(kind, sequence) and issubclass(others, sequence):
-            return len(one) == len(other) and all(map(same, one, other, [depth - 1] * len(one)))
-    return False
-
-
-_SCALARS = frozenset({str, int, float, bool, bytes, complex, type(None)})
-
-EMPTY: FrozenDict = FrozenDict()
 
 
 # --- calls -----------------------------------------------------------------------------------------------------------
@@ -153,6 +68,23 @@ def new_id() -> str:
         return drawn[:32]
 
 
+class Claims(Struct, frozen=True, eq=False, kw_only=True):
+    """What a caller says of itself that nothing proves: for the record alone.
+
+    INVARIANT: all claims are equal, so nothing can be found, remembered or granted by one.
+    """
+
+    session: str = ""
+    principal: str = ""
+    client: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Claims or other is UNSET
+
+    def __hash__(self) -> int:
+        return 0
+
+
 class Context(Struct, frozen=True, kw_only=True):
     """Who acts, and where. The same in every event of a run."""
 
@@ -171,6 +103,10 @@ class Context(Struct, frozen=True, kw_only=True):
     """The caller's own name for the request in which the call came; it finds the record."""
     claimed: str = ""
     """For whom the caller says that it acts. No rule goes by it: `principal` is what a credential proves."""
+    claims: Any = UNSET
+    """`Claims`: what an anonymous caller says of itself, and what any caller calls itself. Kept, and never read.
+
+    The type is open, so that a context can be made of a dict of texts."""
     unseen_input: str = ""
     """The tool that types into what already runs there, if nobody is asked about it."""
     search_path: str = ""
@@ -185,8 +121,9 @@ class Context(Struct, frozen=True, kw_only=True):
 
 
 class ToolCall(Struct, frozen=True, dict=True):
-    """One tool call. `name` is canonical (`Bash` arrives as `exec`); `original_name` is what the agent said.
+    """One tool call. `name` is canonical (`Bash` becomes `exec`); `original_name` is what the agent said.
 
+    Two calls are equal when everything but the `call_id` is: that is drawn at random.
     Beside its fields a call carries what was worked out about it (reading/), which is no part of its value.
     """
 
@@ -201,10 +138,30 @@ class ToolCall(Struct, frozen=True, dict=True):
         name, given = cast("tuple[object, object]", (self.name, self.arguments))
         if not isinstance(name, str):
             raise TypeError(f"the name of a tool must be a str, not {type(name).__name__}")
+        if not self.original_name:
+            force_setattr(self, "original_name", name)
+            force_setattr(self, "name", normalize_tool_name(name))
         if type(given) is not FrozenDict:
             if not isinstance(given, dict):
                 raise TypeError(f"the arguments of tool {self.name!r} must be a dict, not {type(given).__name__}")
             force_setattr(self, "arguments", freeze(given))
+
+    def __eq__(self, other: object) -> bool:
+        # For users and their tests. INVARIANT: nothing of ours joins, caches or approves calls by it.
+        return type(other) is ToolCall and self._value() == other._value()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._value())
+
+    def _value(self) -> tuple[object, ...]:
+        return (self.name, self.original_name, self.arguments, self.context, self.metadata)
+
+    def is_tool(self, *names: str) -> bool:
+        """Whether this is a call of one of these tools, whichever agent's names they are: `file_write` is `write`."""
+        return any(self.name == normalize_tool_name(name) for name in names)
 
     def with_arguments(self, arguments: dict[str, Any]) -> ToolCall:
         """The same call with other arguments."""
@@ -221,6 +178,23 @@ class Raised(tuple[BaseException, ...]):
 
 
 NOTHING_RAISED = Raised()
+
+
+def says_error(result: Any) -> bool:
+    """Whether a result that was given and not raised is one of a failure."""
+    whole = issubclass(type(result), dict)
+    if _field(result, "isError") is True or _field(result, "is_error") is True or (whole and result.get("error")):
+        return True
+    metadata = _field(result, "metadata")
+    return issubclass(type(metadata), dict) and metadata.get("error") is not None
+
+
+def _field(value: Any, name: str) -> Any:
+    """A field of a mapping, or of a value of a tool's own class: reading that may run the class's code."""
+    try:
+        return value.get(name) if issubclass(type(value), dict) else getattr(value, name, None)
+    except Exception:  # noqa: BLE001 - a result that can't be read says nothing
+        return None
 
 
 class ToolOutcome(Struct, frozen=True):
@@ -242,6 +216,12 @@ class ToolOutcome(Struct, frozen=True):
     def error(self) -> BaseException | None:
         """The first of them."""
         return self.errors[0] if self.errors else None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the agent got nothing good: the tool failed, or its result says so itself (`isError` of MCP,
+        `error`, `metadata.error`)."""
+        return self.is_error or says_error(self.result)
 
 
 class Message(Struct, frozen=True):
