@@ -23,8 +23,11 @@ UNAVAILABLE = "governance-unavailable"
 _UNTOLD = "Whether this is allowed can't be told"
 
 
-SessionWords = Literal["start", "resume", "clear", "compact", "compacted", "end", "due", "agent-start", "agent-stop"]
-"""What hosts tell of sessions: `compact` is about to happen, `compacted` has; `due` is a place where agents read."""
+SessionWords = Literal[
+    "start", "resume", "clear", "compact", "compacted", "idle", "end", "due", "agent-start", "agent-stop"
+]
+"""What hosts tell of sessions: `compact` is about to happen, `compacted` has; `idle`: the agent waits for its user;
+`due` is a place where agents read."""
 
 
 class Governing(Protocol):
@@ -115,3 +118,23 @@ def counted(governor: Governing, verdict: Verdict[ToolCall], outcome: ToolOutcom
         yield from governor.finished(verdict, outcome)
     except Exception as error:  # noqa: BLE001 - the next call meets the same store, and is refused
         log.warning("what came of %s could not be counted in its session: %s", outcome.call.name, text_of(error))
+
+
+_OF_SUB_AGENTS: dict[SessionWords, SessionWords] = {
+    "start": "agent-start", "resume": "agent-start", "clear": "agent-start", "compacted": "agent-start",
+    "end": "agent-stop", "due": "due",
+}  # fmt: skip
+"""What a program says of a sub-agent, for the session: that goes on when one of them begins or ends."""
+
+
+def session_told(governor: Governing | None, context: Context, said: SessionWords) -> Flow[str]:
+    """What an agent should read when its program says so of its session; empty if nothing, or if nobody governs it."""
+    below = bool(context.agent_id and context.agent_type)
+    event = _OF_SUB_AGENTS.get(said) if below else said
+    if governor is None or event is None:
+        return ""
+    try:
+        return (yield from governor.heard(context, event))
+    except Exception as error:  # noqa: BLE001 - it only informs: the next call meets the same store, and is refused
+        log.warning("what happened in the session %r could not be noted: %s", context.session_id[:100], text_of(error))
+        return ""

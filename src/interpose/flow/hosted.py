@@ -21,7 +21,8 @@ from interpose.carried_calls import carrying, is_wrapper
 from interpose.driving import Block, Failure, Flow, Keep
 from interpose.errors import text_of
 from interpose.flow.pending_calls import PendingCall, PendingCalls, place_of
-from interpose.flow.run_flow import NeedsConfirmation, Recorder, RunFlow, ToolRun
+from interpose.flow.run_flow import RunFlow
+from interpose.flow.run_parts import NeedsConfirmation, Recorder, ToolRun
 from interpose.late_loggers import late_logger
 from interpose.tools import command_of, plain_arguments
 from interpose.types import (
@@ -43,6 +44,7 @@ from interpose.types import refused as refusal
 
 if TYPE_CHECKING:
     from interpose.flow.handed_over import HandedOver, HandedOverCalls
+    from interpose.flow.refused_calls import RefusedCall, RefusedCalls
 
 log = late_logger("interpose.flow")
 
@@ -112,8 +114,9 @@ class Refuse(Struct, frozen=True):
 
 
 Count = Callable[[HookPoint, str, Verdict[Any]], None]
-Recall = Callable[[Context, ToolCall], str]
-"""The id of a call like this one that was let through and has no outcome yet; empty if there is none. May block."""
+Recall = Callable[[Context, ToolCall, int], str]
+"""The id of a call like this one that was let through since a time and has no outcome yet; empty if there is none. May
+block."""
 HostedAnswer = Go | GoWith | AskThem | WaitFor | Refuse
 
 
@@ -138,12 +141,13 @@ class Hosted:
         can: Abilities,
         count: Count | None = None,
         recall: Recall | None = None,
-        refused: PendingCalls | None = None,
+        refused: Callable[[], RefusedCalls] | None = None,
         handed_over: HandedOverCalls | None = None,
     ) -> None:
         """`count` hears of verdicts that are not recorded as calls: those about messages, parameters and commands.
-        `recall` knows calls that another process let through. `refused` are calls that were refused, by the other
-        side's own names, `handed_over` those whose question was left to a prompt that may be answered by itself."""
+        `recall` knows calls that another process let through. `refused` opens what keeps calls that were refused,
+        by the other side's own names, `handed_over` those whose question was left to a prompt that may be answered by
+        itself."""
         self._flow, self._pending, self._context, self._can = flow, pending, context, can
         self._count, self._recall, self._refused, self._handed_over = count, recall, refused, handed_over
 
@@ -159,8 +163,7 @@ class Hosted:
         verdict = yield from self._flow.before(call, wish, unavailable, rewrites=rewrites)
         match verdict.outcome:
             case "deny":
-                if self._refused is not None and key:
-                    self._refused.open(call, verdict, key, may_run=False)
+                yield from self._keep_refusal(call, verdict, key)
                 edit = verdict.edit  # a person agreed to another call, and they can't run that one by themselves
                 return Refuse(verdict, None if edit is None else verdict.payload.with_arguments(edit.arguments))
             case "ask" if verdict.approval or not self._can.ask:
@@ -168,7 +171,7 @@ class Hosted:
                     self._pending.open(call, verdict, key, may_run=False)
                 return WaitFor(verdict)
             case "ask" if verdict.rewritten and not self._can.asks_rewritten:  # they would show the call as it came
-                return (yield from self._not_run(verdict))
+                return (yield from self._not_run(call, verdict, key))
             case "ask":
                 self._pending.open(call, verdict, key, put=not self._can.says_it_asks)
                 return AskThem(verdict, _running(call, verdict) if verdict.rewritten else None)
@@ -185,29 +188,33 @@ class Hosted:
         notes: tuple[Finding, ...] = ()
         if closed is not None and not closed.allows(came):
             notes = (_other_arguments(call),)
-        withheld: Deny | None = None
-        if closed is None and key and self._refused is not None:
-            # INVARIANT: found by the host's own name for the call, so parallel calls never get each other's refusal.
-            closed = self._refused.close(self._context, call.original_name or call.name, call.arguments, key)
-            if closed is not None:
-                withheld, notes = _ran_all_the_same(closed.verdict)
+        before, withheld = None if closed is None else closed.verdict, None
+        refused = (yield from self._refusal_of(key)) if closed is None else None
+        call_id = "" if before is None else before.payload.call_id
+        if closed is None and self._recall is not None:
+            since_ns = 0 if refused is None else refused.at_ns
+            known = yield Block(self._recall, self._context, call, since_ns)
+            call_id = known if isinstance(known, str) else ""
+        # A host may give its name for a call twice: one that was let through since then is not the refused one.
+        if refused is not None and not call_id:
+            from interpose.flow.refused_calls import verdict_of, withheld_refused
+
+            withheld, said = withheld_refused(refused)
+            before, notes, call_id = verdict_of(refused, call), (said,), refused.call_id
+            log.error("alarm: %s ran %s in session %r, which was refused: its result is withheld (call %s)",
+                      self._context.source, refused.tool, self._context.session_id[:64], refused.call_id)  # fmt: skip
         handed = yield from self._returned(key)
         if handed is not None and not handed.asked:
             from interpose.flow.handed_over import withheld_unasked
 
             withheld, said = withheld_unasked(handed)
             notes = (*notes, said)
-        call_id = "" if closed is None else closed.verdict.payload.call_id
-        if not call_id and handed is not None:  # another process of ours handed it over
+        if before is None and handed is not None:  # another process of ours handed it over
             call_id = handed.call_id
-        if not call_id and self._recall is not None:
-            known = yield Block(self._recall, self._context, call)
-            call_id = known if isinstance(known, str) else ""
         if call_id:
             call = replace(call, call_id=call_id)
         approver = f"{AT_THEIR_PROMPT}{handed.host}" if handed is not None and handed.asked else _approver(closed)
         outcome = replace(outcome, call=call, approver=approver or outcome.approver)
-        before = None if closed is None else closed.verdict
         done = yield from self._flow.after(outcome, bool(call_id), before=before, notes=notes, withheld=withheld)
         if done.after is not None and done.after.outcome == "ask":  # they will come again with the same result
             again: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=done.outcome.call)
@@ -215,6 +222,27 @@ class Hosted:
         elif more and closed is not None:
             self._pending.open(came, closed.verdict, key)
         return done
+
+    def _keep_refusal(self, call: ToolCall, verdict: Verdict[ToolCall], key: str) -> Flow[None]:
+        """What was let through under this name before is so no more."""
+        if self._refused is None or not key:
+            return
+        from interpose.flow.refused_calls import refused_call
+
+        self._pending.close(self._context, verdict.payload.original_name or call.name, call.arguments, key)
+        yield Block(self._refused().keep, self._context, key, refused_call(verdict))
+
+    def _refusal_of(self, key: str) -> Flow[RefusedCall | None]:
+        """The refusal of a call that was not let through here.
+
+        INVARIANT: where it can't be looked up, the result is not shown to the agent.
+        """
+        if self._refused is None or not key:
+            return None
+        found = yield Block(self._refused().find, self._context, key)
+        if type(found) is Failure:
+            raise found.error
+        return found  # type: ignore[no-any-return]  # a step answers what its function returned
 
     def _returned(self, key: str) -> Flow[HandedOver | None]:
         """The handed-over call that has a result now. INVARIANT: what can't be looked up is not shown to the agent."""
@@ -251,7 +279,7 @@ class Hosted:
 
     def decide(self, call: ToolCall) -> Flow[Verdict[ToolCall]]:
         """What would be said about a call. Nobody is asked and nothing is recorded."""
-        return self._flow.decide(call)
+        return self._flow.decide(call, renames=False)
 
     def message(self, text: str, *, provider: str = "", model: str = "") -> Flow[Verdict[Message]]:
         """What is said about a message on its way to the agent."""
@@ -280,15 +308,17 @@ class Hosted:
 
     def _rewritten(self, call: ToolCall, verdict: Verdict[ToolCall], key: str, *, rewrites: bool) -> Flow[HostedAnswer]:
         if not rewrites:
-            return (yield from self._not_run(verdict))
+            return (yield from self._not_run(call, verdict, key))
         self._pending.open(call, verdict, key)
         return GoWith(verdict, _running(call, verdict))
 
-    def _not_run(self, verdict: Verdict[ToolCall]) -> Flow[Refuse]:
+    def _not_run(self, call: ToolCall, verdict: Verdict[ToolCall], key: str) -> Flow[Refuse]:
         """INVARIANT: nothing runs but what was decided. They would run the call as it came: it is refused, the answer
         says what to run instead, and the record that it did not run."""
         yield from self._flow.not_run(verdict, REWRITTEN)
-        return in_another_form(verdict)
+        refuse = in_another_form(verdict)
+        yield from self._keep_refusal(call, refuse.verdict, key)
+        return refuse
 
 
 def _running(call: ToolCall, verdict: Verdict[ToolCall]) -> dict[str, Any]:
@@ -333,28 +363,6 @@ def undecidable(error: BaseException, payload: Any = None) -> Verdict[Any]:
     """INVARIANT: what could not be decided is refused, in an answer like any other."""
     nothing: Verdict[Any] = Verdict(outcome="deny", decision=Allow(), payload=payload)
     return refusal(nothing, Deny(f"The decision failed: {text_of(error)}", "decision-failed"))
-
-
-def _ran_all_the_same(verdict: Verdict[ToolCall]) -> tuple[Deny, tuple[Finding, ...]]:
-    """A host ran what was refused: the agent gets the refusal once more in the place of the result, and the record an
-    alarm."""
-    reason = (
-        f"This call was refused and ran all the same; its result is withheld. It was refused because: {_why(verdict)}"
-    )
-    said = Finding(
-        interceptor="interpose", said="error", rule=RAN_REFUSED, severity="critical", reason=reason,
-        instead=verdict.instead,
-    )  # fmt: skip
-    return Deny(reason, RAN_REFUSED, "critical", instead=verdict.instead, detail=_detail(verdict)), (said,)
-
-
-def _why(verdict: Verdict[ToolCall]) -> str:
-    rule = f" ({verdict.rule})" if verdict.rule else ""
-    return f"{verdict.reason}{rule}"
-
-
-def _detail(verdict: Verdict[ToolCall]) -> str:
-    return verdict.decision.detail if isinstance(verdict.decision, Deny) else ""
 
 
 def _other_arguments(call: ToolCall) -> Finding:

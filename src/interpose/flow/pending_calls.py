@@ -64,7 +64,7 @@ class PendingCall(Struct):
 
     def allows(self, ran: ToolCall) -> bool:
         """Whether what the host says that it ran is what may run. A host that does not say is believed."""
-        return not ran.arguments or self.runs == _what(ran.name, ran.arguments)
+        return not ran.arguments or self.runs == _what(ran.original_name, ran.arguments)
 
 
 class PendingCalls:
@@ -74,9 +74,8 @@ class PendingCalls:
     own prompt. If one of those has to be forgotten, that is an alarm: it could run without our noticing.
     """
 
-    def __init__(self, limit: int = LIMIT, *, most_bytes: int = MOST_BYTES, alarms: bool = True) -> None:
-        """`alarms` says whether forgetting a held call is one: not where all of them were refused for good."""
-        self._limit, self._most_bytes, self._alarms = limit, most_bytes, alarms
+    def __init__(self, limit: int = LIMIT, *, most_bytes: int = MOST_BYTES) -> None:
+        self._limit, self._most_bytes = limit, most_bytes
         self._bytes = 0
         self._held: OrderedDict[bytes, list[PendingCall]] = OrderedDict()
         self._lock = threading.Lock()
@@ -92,14 +91,14 @@ class PendingCalls:
         """
         call = verdict.payload
         found = _place(call.context, call.original_name or call.name, call.arguments, key)
-        runs = _what(came.name, _running(came, call) if verdict.rewritten else came.arguments)
+        runs = _what(came.original_name, _running(came, call) if verdict.rewritten else came.arguments)
         light, size = _lightened(verdict)
         one = PendingCall(light, runs, {call.context.source}, set(), may_run, put, size)
         with self._lock:
             alike = self._held.pop(found, None) or self._open.pop(found, [])
             alike.append(one)
             if not put:
-                self._leave_to_host(_place(call.context, came.name, came.arguments, ""), one)
+                self._leave_to_host(_place(call.context, came.original_name, came.arguments, ""), one)
             self._bytes += size - sum(gone.size for gone in alike[:-ALIKE])
             del alike[:-ALIKE]
             (self._held if any(each.held for each in alike) else self._open)[found] = alike
@@ -112,7 +111,7 @@ class PendingCalls:
             _, gone = (self._open or self._held).popitem(last=False)
             self._bytes -= sum(one.size for one in gone)
             for one in gone:
-                if one.held and self._alarms:
+                if one.held:
                     call = one.verdict.payload
                     log.error(
                         "alarm: too many calls have no result, so call %s (%s of session %r) is forgotten, which waits "
@@ -134,7 +133,7 @@ class PendingCalls:
 
     def put_to_person(self, came: ToolCall, context: Context) -> None:
         """The host says that it asks its person about this call now: the newest one like it that we left to it."""
-        found = _place(context, came.name, came.arguments, "")
+        found = _place(context, came.original_name, came.arguments, "")
         with self._lock:
             alike = self._asked.get(found)
             if alike:
@@ -146,7 +145,8 @@ class PendingCalls:
         """What a hook was told about this very call, if the host named it to both."""
         if not key or context.source.startswith(HOOK):
             return None
-        found, runs = _place(context, came.name, came.arguments, key), _what(came.name, came.arguments)
+        said = came.original_name
+        found, runs = _place(context, said, came.arguments, key), _what(said, came.arguments)
         with self._lock:
             for one in self._alike(found):
                 opened = one.verdict.payload.context
@@ -194,7 +194,7 @@ def _agree(one: str, other: str) -> bool:
 
 def place_of(context: Context, came: ToolCall) -> str:
     """What a call is, and who asked, for events of hosts that name no call."""
-    return _place(context, came.name, came.arguments, "").hex()
+    return _place(context, came.original_name, came.arguments, "").hex()
 
 
 def _place(context: Context, name: str, arguments: dict[str, Any], key: str) -> bytes:
@@ -238,7 +238,7 @@ def _was_lightened(call: ToolCall) -> bool:
 
 def _running(came: ToolCall, call: ToolCall) -> dict[str, Any]:
     """The arguments of the host's own call: one that only carries another keeps what stands around it."""
-    return carrying(came.name, came.arguments, call.arguments)
+    return carrying(came.original_name, came.arguments, call.arguments)
 
 
 def _what(name: str, arguments: dict[str, Any]) -> bytes:

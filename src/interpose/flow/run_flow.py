@@ -12,28 +12,26 @@ A host that runs its tools itself walks the two halves one by one (hosted.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.answers import Pending
-from interpose.approvals import ConfirmationHandler, Put, StandingAnswer, put_question, question, standing_answer
+from interpose.approvals import ConfirmationHandler, Put, put_question, question, standing_answer
 from interpose.carried_calls import canonical, carrying
-from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
+from interpose.driving import Execute, Failure, Flow, Keep, called
 from interpose.errors import InvalidCallError, text_of
 from interpose.flow import observing
-from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
-from interpose.flow.wire_log import WireLog
+from interpose.flow.run_parts import Entries, NeedsConfirmation, Parts, Renaming, Tool, ToolRun
+from interpose.flow.status_lines import Listener, events_of, format_event, format_summary, hidden, tell, warn_of_refusal
 from interpose.formats.nested_values import is_stream
 from interpose.interceptor import Registration
 from interpose.pipeline import Approve, decide
 from interpose.points import BLOCKED
 from interpose.registry import Snapshot
 from interpose.tools import plain_name
-from interpose.toolsets import ToolSet
 from interpose.types import (
     AUDIT_UNAVAILABLE,
     EMPTY,
@@ -58,57 +56,6 @@ if TYPE_CHECKING:
     # Loaded when there is a result, or somebody governs: whoever only decides has neither.
     from interpose.flow.governing import Governing
     from interpose.flow.streamed_calls import StreamedCall
-
-Tool = Callable[[dict[str, Any]], Any]
-"""What runs when a call is allowed. It gets the arguments as a dict of its own."""
-
-NeedsConfirmation = Callable[[dict[str, Any]], bool | str]
-"""A tool's own wish to be confirmed, asked with the arguments that it would really get."""
-
-
-class Interceptors(Protocol):
-    """A registry or a chain."""
-
-    def snapshot(self) -> Snapshot:
-        """The interceptors as they are now."""
-
-
-class Recorder(Protocol):
-    """Keeps what was decided and what came of it."""
-
-    def decided(self, verdict: Verdict[ToolCall], /) -> PendingRecord | None:
-        """Called before the tool runs. If it raises, or the record that it returns fails, the tool does not run."""
-
-    def finished(
-        self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None, /
-    ) -> PendingRecord | None:
-        """Called when the outcome is known, with what tool.after said of it. The answer waits for the record."""
-
-
-class ToolRun(Struct, frozen=True):
-    """One call from question to answer. `response` is what the agent gets, `after` what tool.after said of it."""
-
-    response: Any
-    verdict: Verdict[ToolCall]
-    outcome: ToolOutcome
-    after: Verdict[ToolOutcome] | None = None
-    streamed: StreamedCall | None = None
-    """Of a result that comes piece by piece: its outcome, when that is known."""
-
-
-class Parts(Protocol):
-    """What an engine is made of."""
-
-    interceptors: Interceptors
-    standing: tuple[StandingAnswer, ...]
-    recorder: Recorder | None
-    tools: ToolSet
-    shell_tools: frozenset[str]
-    refuse_questions: bool
-    verbose: Verbose
-    sinks: tuple[Callable[[str], object], ...]
-    wire: WireLog
-    governor: Governing | None
 
 
 class RunFlow:
@@ -169,20 +116,24 @@ class RunFlow:
             self.stopped = verdict.reason or BLOCKED
         self._announce(point, verdict)
 
-    def decide(self, call: ToolCall) -> Flow[Verdict[ToolCall]]:
-        """tool.before, and what answers a question without a person. Nobody is asked, nothing is recorded."""
+    def decide(self, call: ToolCall, *, renames: bool = True) -> Flow[Verdict[ToolCall]]:
+        """tool.before, and what answers a question without a person. Nobody is asked, nothing is recorded.
+
+        `renames` is false where the tool runs elsewhere: a rewrite can't make another one of it there.
+        """
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot)
         if self._parts.governor is not None:
             call, entries = yield from self._entered(call, entries, only_look=True)
-        return (yield from decide(entries, call, approve=self._approval(snapshot, ask=False)))
+        renaming = Renaming(self._renamed, snapshot, entries) if renames else None
+        return (yield from decide(entries, call, approve=self._approval(snapshot, ask=False), renamed=renaming))
 
     def batch(self, calls: Sequence[tuple[ToolCall, Tool]]) -> Flow[list[ToolRun]]:
         """Several calls: all are decided, all questions are put together, then the calls run in order."""
         from interpose.flow.batch import run_batch
 
         flows = [self.tool(call, execute, None) for call, execute in calls]
-        return (yield from run_batch(self._confirm, flows, [call.name for call, _ in calls]))
+        return (yield from run_batch(self._confirm, flows, [call.original_name for call, _ in calls]))
 
     def tool(self, call: ToolCall, execute: Tool, wish: NeedsConfirmation | None) -> Flow[ToolRun]:
         """One call of a tool that runs here."""
@@ -190,15 +141,20 @@ class RunFlow:
         call, entries = self._prepare(call, snapshot, wish)
         if self._parts.governor is not None:
             call, entries = yield from self._entered(call, entries)
-        verdict = yield from self._gate(snapshot, entries, call)
-        call = verdict.payload
+        renaming = Renaming(self._renamed, snapshot, entries)
+        verdict = yield from self._gate(snapshot, entries, call, renaming)
+        entries, call = renaming.watching(entries), verdict.payload
         answer: Any = None
         outcome = observing.refused_outcome(verdict)
         if verdict.allowed:
             start = perf_counter_ns()
-            # INVARIANT: a tool that carries calls of others gets its own arguments back, with the judged call inside.
+            # INVARIANT: the call that was judged is the one that runs: of another tool, if a rewrite made it one. A
+            # tool that carries calls of others gets its own arguments back, with the judged call inside.
             answer = yield Execute(
-                lambda final: execute(carrying(came.name, came.arguments, thaw(final.arguments))), call
+                (lambda final: renaming.execute(thaw(final.arguments)))
+                if renaming.happened
+                else lambda final: execute(carrying(came.name, came.arguments, thaw(final.arguments))),
+                call,
             )
             outcome = observing.outcome_of(call, answer, perf_counter_ns() - start, verdict.approver)
         aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
@@ -294,13 +250,32 @@ class RunFlow:
 
         return (yield from entered(cast("Governing", self._parts.governor), call, entries, only_look=only_look))
 
+    def _renamed(self, call: ToolCall, snapshot: Snapshot) -> Flow[tuple[ToolCall, Entries, Any]]:
+        """A call that a rewrite made one of another tool: as interceptors see it, who has a say, and what runs it."""
+        found = self._parts.functions.find(call.original_name)
+        call, entries = self._prepare(call, snapshot, found.requires_confirmation if found else None)
+        if self._parts.governor is not None:
+            call, entries = yield from self._entered(call, entries, only_look=True)
+        return call, entries, found
+
     def _gate(
-        self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall, *, rewrites: bool = True
+        self,
+        snapshot: Snapshot,
+        entries: Entries,
+        call: ToolCall,
+        renaming: Renaming | None = None,
+        *,
+        rewrites: bool = True,
     ) -> Flow[Verdict[ToolCall]]:
-        """What stands before the tool: decide, ask, decide about what a person made of it, record."""
+        """What stands before the tool: decide, ask, decide about what a person made of it, record.
+
+        Without `renaming` the tool runs elsewhere, and a rewrite can't make another one of it.
+        """
         self._parts.wire.call(call)
         approve = self._approval(snapshot, came=call)
-        verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=approve)
+        verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=approve, renamed=renaming)
+        if renaming is not None and renaming.happened:
+            entries, verdict = renaming.entries, renaming.runnable(verdict)
         if verdict.edit is not None:
             from interpose.flow.edited_calls import decide_edited
 
@@ -361,7 +336,7 @@ class RunFlow:
         """Why a tool is refused whatever its arguments are; empty if nobody can say so by its name alone."""
         snapshot = self._parts.interceptors.snapshot()
         call = replace(self.canonical(ToolCall(name)), context=self._context)
-        if not self._parts.tools.matches(*self._names(call)):
+        if not self._parts.tool_set.matches(*self._names(call)):
             return observing.not_available(call)
         return observing.never(snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id), call)
 
@@ -385,7 +360,7 @@ class RunFlow:
         if call.context is not self._context or call.metadata is not self.metadata:
             call = replace(call, context=self._context, metadata=self.metadata)
         entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id)
-        if not refusal and not self._parts.tools.matches(*self._names(call)):
+        if not refusal and not self._parts.tool_set.matches(*self._names(call)):
             refusal = observing.not_available(call)
         if not refusal and wish is None:
             return call, entries
@@ -469,12 +444,19 @@ class RunFlow:
     def _announce(self, point: HookPoint, verdict: Verdict[Any]) -> None:
         parts = self._parts
         shown = parts.verbose != "off" and parts.sinks
+        if verdict.outcome == "deny" and parts.recorder is None and not shown and not self._is_logged():
+            warn_of_refusal(point, verdict)  # it would leave no trace at all
         if not shown and not self._listeners:
             return
         for event in events_of(point, verdict):
             tell(self._listeners, event)
             if shown and (line := format_event(event)) is not None:
                 tell((self._show,), line)
+
+    def _is_logged(self) -> bool:
+        """Whether an interceptor writes every denial into a log."""
+        entries = self._parts.interceptors.snapshot().entries
+        return any(getattr(entry.handler, "logs_denials", False) is True for entry in entries)
 
     def _show(self, line: str) -> None:
         tell(self._parts.sinks, hidden(line))

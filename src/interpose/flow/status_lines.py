@@ -13,18 +13,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from msgspec import Struct
 
 from interpose.driving import INTERRUPTS
 from interpose.errors import text_of
 from interpose.formats.plain_text import plain
+from interpose.late_loggers import late_logger
+from interpose.points import BLOCKED
 from interpose.tools import command_of, paths_of, urls_of
 from interpose.types import Command, Deny, HookPoint, Message, Params, ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
     import logging  # at run time only where it is used: its import takes a fifth of our budget
+
+log = late_logger("interpose")
 
 Verbose = Literal["off", "on", "full"]
 """`on` shows what interceptors did and which tools ran, `full` also what the tools answered."""
@@ -127,6 +131,16 @@ def hidden(text: str) -> str:
     from interpose.secrets import Redactor  # its patterns take longer to load than all of us
 
     return Redactor().redact(text).text
+
+
+def warn_of_refusal(point: HookPoint, verdict: Verdict[Any]) -> None:
+    """One line at warning level about what was refused, on the log `interpose`."""
+    if not log.isEnabledFor(30):
+        return
+    what = getattr(verdict.payload, "name", "") or f"at {point}"
+    by = verdict.decided_by.interceptor if verdict.decided_by is not None else ""
+    rule = f" [{verdict.rule}]" if verdict.rule else ""
+    log.warning("blocked %s: %s (%s%s)", plain(what), preview(plain(verdict.reason or BLOCKED)), plain(by), rule)
 
 
 def terminal_sink(stream: TextIO | None = None) -> Callable[[str], None]:

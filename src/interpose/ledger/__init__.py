@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from interpose.ledger.unapproved import ran_unapproved
     from interpose.ledger.verification import Verification, verify, verify_directory, verify_notes
 
-# `entry`, `stats` and `times` are modules that other rooms may import.
+# `canaries`, `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
     "OLD_FORMATS", "AnchorPlace", "Broken", "CallProof", "Format", "Ledger", "LedgerSettings", "LedgerStatus",
-    "LogSettings", "Record", "Recovery", "RecoveryReport", "Verification", "call_proof", "entry", "keys",
+    "LogSettings", "Record", "Recovery", "RecoveryReport", "Verification", "call_proof", "canaries", "entry", "keys",
     "make_directory", "named", "places_of", "ran_unapproved", "records", "recover_all", "recover_ledger", "retain",
     "search", "shapes", "stats", "times", "timings_of", "verify", "verify_directory", "verify_notes",
 ]  # fmt: skip

@@ -41,7 +41,8 @@ class Bodies:
             original_name=call.original_name, role=who.role, principal=who.principal, cwd=who.cwd,
             trace_id=who.trace_id, source=call.context.source, said=said, rewritten=verdict.rewritten,
             approver=verdict.approver, approval=verdict.approval, elapsed_ns=verdict.elapsed_ns, policy=verdict.policy,
-            timings=verdict.timings, claimed=who.claimed,
+            timings=verdict.timings, claimed=who.claimed, claimed_session=who.claims.session,
+            claimed_principal=who.claims.principal, claimed_client=who.claims.client,
         )  # fmt: skip
         kinds, paths, hosts = _searched(said.effects)
         return Draft(

@@ -61,6 +61,9 @@ class Decided(Struct, frozen=True, kw_only=True, omit_defaults=True):
     policy: str = ""
     timings: tuple[tuple[str, int], ...] = ()
     claimed: str = ""
+    claimed_session: str = ""
+    claimed_principal: str = ""
+    claimed_client: str = ""
 
 
 class After(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,6 +6,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from interpose.platforms.system import sync_data
+
 _RETIRED = "retired"
 
 
@@ -26,7 +28,7 @@ class AppendFile:
 
     def sync(self) -> None:
         """Come back when the data would survive a power loss."""
-        os.fdatasync(self._handle)
+        sync_data(self._handle)
 
     def cut(self, size: int) -> None:
         """Take away what stands behind `size`."""

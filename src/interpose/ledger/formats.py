@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -15,6 +16,9 @@ from interpose.types import Finding
 Format = Literal["record", "intercept", "maybe-dont"]
 OLD_FORMATS: Mapping[str, Format] = {"seed": "intercept"}
 """What formats were once called. Whoever reads a format takes these too, and shows them nowhere."""
+
+ANONYMOUS = "anonymous"
+"""The principal of callers that proved nothing."""
 
 _SOURCES = frozenset({"mcp", "cli", "action"})
 """What others call where a call came from. All else is asked for through an endpoint or a hook: `intercept`."""
@@ -75,7 +79,7 @@ def maybe_dont_entry(record: Record) -> dict[str, Any]:
         "upstream_request": {
             "id": record.call_id,
             "external_id": record.trace_id,
-            "client_id": record.principal or record.agent,
+            "client_id": record.claimed_client or record.principal or record.agent,
             "session_id": record.session,
         },
         "request_validation": _validation(
@@ -109,13 +113,21 @@ def maybe_dont_entry(record: Record) -> dict[str, Any]:
     }
     command = record.arguments.get("command") if isinstance(record.arguments, dict) else None
     if record.tool == "exec" and isinstance(command, str):
-        words = command.split()
+        words = _words(command)
         entry["cli"] = {
             "command": words[0] if words else "",
             "arguments": words[1:],
             "working_directory": record.cwd,
         }
     return entry
+
+
+def _words(command: str) -> list[str]:
+    """The words of a command as a shell sees them: what is quoted is one."""
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quote that is never closed
+        return command.split()
 
 
 def _validation(
@@ -180,6 +192,10 @@ def _context(record: Record) -> dict[str, Any]:
         context["principal"] = {"type": kind, "id": name} if name else {"type": "user", "id": record.principal}
     elif record.agent:
         context["principal"] = {"type": "agent", "id": record.agent}
+    if record.principal == ANONYMOUS:  # what it said of itself, beside what nothing proves
+        for name in ("claimed_session", "claimed_principal", "claimed_client"):
+            if (said := getattr(record, name)) is not UNSET:
+                context[name] = said
     return context
 
 

@@ -189,8 +189,9 @@ class Ledger:
             f"{free >> 20} MB are left on the disk of {self.directory}, and calls are denied when it is full: {remedy}"
         )
 
-    def open_call(self, context: Context, call: ToolCall) -> str:
-        """The id of the newest call like this one that was let through and has no outcome; empty if there is none.
+    def open_call(self, context: Context, call: ToolCall, since_ns: int = 0) -> str:
+        """The id of the newest call like this one that was let through since then and has no outcome; empty if there is
+        none.
 
         Looks into the store: what another process recorded is found there when it has ended.
         """
@@ -198,7 +199,9 @@ class Ledger:
 
         who, digest = self.recorder.bodies.recognised(replace(call, context=context))
         try:
-            return unfinished(self.store, session=who.session, tool=call.name, source=context.source, digest=digest)
+            return unfinished(
+                self.store, session=who.session, tool=call.name, source=context.source, digest=digest, since_ns=since_ns
+            )
         except StoreError:
             return ""  # then the outcome has a record of its own, which says so
 

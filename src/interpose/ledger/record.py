@@ -80,6 +80,12 @@ class Record(Struct, frozen=True, kw_only=True):
     position: int
     word: str = ""
     """What the person who answered, or put the answer off, said to the agent."""
+    claimed_session: str | UnsetType = UNSET
+    """The session that an anonymous caller named. Nothing proves it: it is no session of ours."""
+    claimed_principal: str | UnsetType = UNSET
+    """For whom an anonymous caller says that it acts."""
+    claimed_client: str | UnsetType = UNSET
+    """What the caller calls itself."""
 
 
 def records(entries: Iterable[StoredEntry]) -> list[Record]:
@@ -144,11 +150,13 @@ def named(store: EntryStore, name: str, limit: int) -> list[Record]:
     return records(store.of_calls([name]))[-1:] or search(store, Query(request=name), limit)[::-1]
 
 
-def unfinished(store: EntryStore, *, session: str, tool: str, source: str, digest: str) -> str:
-    """The id of the newest call with these arguments that may run and has no outcome yet; empty if there is none."""
+def unfinished(store: EntryStore, *, session: str, tool: str, source: str, digest: str, since_ns: int = 0) -> str:
+    """The id of the newest call with these arguments that may run since then and has no outcome yet; empty if there is
+    none."""
     if not session:
         return ""
-    page = store.query(Query(kinds=("decided",), session=session, tool=tool), _LOOKED_THROUGH)
+    wanted = Query(kinds=("decided",), session=session, tool=tool, since_ns=since_ns or None)
+    page = store.query(wanted, _LOOKED_THROUGH)
     alike = [entry.call_id for entry in page if entry.decision != "deny" and _is_of(_said(entry), source, digest)]
     done = {entry.call_id for entry in store.of_calls(alike) if entry.kind == "finished"}
     return next((call_id for call_id in alike if call_id not in done), "")
@@ -187,6 +195,8 @@ def record(decided: StoredEntry, finished: StoredEntry | None) -> Record:
         approver=said.approver or ("" if end is None else end.approver), approval=said.approval,
         elapsed_ns=said.elapsed_ns, policy=said.policy, timings=said.timings,
         after=None if end is None else end.after, position=decided.position, word=words.word,
+        claimed_session=said.claimed_session or UNSET, claimed_principal=said.claimed_principal or UNSET,
+        claimed_client=said.claimed_client or UNSET,
     )  # fmt: skip
 
 

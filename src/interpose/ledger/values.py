@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from msgspec import MsgspecError, Raw, Struct
+from msgspec import UNSET, MsgspecError, Raw, Struct
 from msgspec.json import Decoder, Encoder
 
 from interpose.errors import text_of
@@ -17,7 +17,7 @@ from interpose.reading import home_directory, reading_of
 from interpose.secrets import Redactor
 from interpose.secrets.recognised import Recognised
 from interpose.secrets.session_memory import SessionMemories
-from interpose.types import FrozenDict, FrozenList, ToolCall
+from interpose.types import Claims, FrozenDict, FrozenList, ToolCall
 
 ARGUMENTS_LIMIT = 256 * 1024
 RESULT_LIMIT = 64 * 1024
@@ -66,6 +66,10 @@ class Identity(Struct, frozen=True):
     trace_id: str
     claimed: str
     request: str
+    claims: Claims
+
+
+_NO_CLAIMS = Claims()
 
 
 class Values:
@@ -111,7 +115,13 @@ class Values:
                 self._harmless[about] = names
         session, agent, role, principal, cwd, trace_id, claimed = names
         call_id, request = self._name(clean(call.call_id)), self._name(request_name(context.request_id))
-        return Identity(call_id, session, agent, role, principal, cwd, trace_id, claimed, request)
+        claims = _NO_CLAIMS if context.claims is UNSET else self._claims(context.claims)
+        return Identity(call_id, session, agent, role, principal, cwd, trace_id, claimed, request, claims)
+
+    def _claims(self, said: Claims) -> Claims:
+        """What a caller says of itself, without the secrets in it."""
+        session, principal, client = (self._name(clean(text)) for text in (said.session, said.principal, said.client))
+        return Claims(session=session, principal=principal, client=client)
 
     def _name(self, text: str) -> str:
         """Ids that are mere numbers are not searched: no secret is known by its digits alone."""

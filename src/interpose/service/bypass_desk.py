@@ -24,7 +24,7 @@ from interpose.late_loggers import late_logger
 from interpose.types import Allow, Context, Finding, ToolCall, ToolOutcome, Verdict, freeze, new_id
 
 if TYPE_CHECKING:
-    from interpose.flow.run_flow import Recorder
+    from interpose.flow.run_parts import Recorder
     from interpose.service.answering import Answering
     from interpose.store.protocols import Sessions
 

@@ -14,7 +14,7 @@ from interpose.service.governance_records import GovernanceEvent, GovernanceReco
 
 if TYPE_CHECKING:
     from interpose.config.settings import GovernanceSettings
-    from interpose.flow.run_flow import Recorder
+    from interpose.flow.run_parts import Recorder
     from interpose.governance.outcomes import SessionNews
 
 log = late_logger("interpose.governance")

@@ -17,7 +17,7 @@ from interpose.types import Allow, Context, Deny, Finding, ToolCall, ToolOutcome
 from interpose.types import refused as refusal
 
 if TYPE_CHECKING:
-    from interpose.flow.run_flow import Recorder
+    from interpose.flow.run_parts import Recorder
     from interpose.governance.sessions import GovernedSession
 
 log = late_logger("interpose.governance")

@@ -32,7 +32,7 @@ from interpose.store.protocols import NEVER
 from interpose.types import Allow, Context, PermissionRequest, ToolCall, ToolOutcome, Verdict, freeze
 
 if TYPE_CHECKING:
-    from interpose.flow.run_flow import Recorder
+    from interpose.flow.run_parts import Recorder
     from interpose.service.answering import Answering
     from interpose.store.protocols import Sessions
 

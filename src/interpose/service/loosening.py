@@ -15,7 +15,7 @@ from interpose.types import Allow, Context, Deny, ToolCall, ToolOutcome, Verdict
 from interpose.types import refused as refusal
 
 if TYPE_CHECKING:
-    from interpose.flow.run_flow import Recorder
+    from interpose.flow.run_parts import Recorder
     from interpose.policy.rules import PolicyProblem
     from interpose.store.protocols import Counters
 

@@ -7,7 +7,7 @@ are counted by the store, times of decisions are those of a sample of each stret
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import datetime
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from interpose.errors import StoreError, text_of
 from interpose.ledger import timings_of
 
 if TYPE_CHECKING:
+    from interpose.ledger import Record
     from interpose.service.service import Service
     from interpose.store.protocols import EntryFigures
 
@@ -144,14 +145,23 @@ class Overview(Struct, frozen=True, kw_only=True):
     agents: tuple[HeardAgent, ...] | None
 
 
-def overview(service: Service, *, since_ns: int, now_ns: int, agents: Iterable[HeardAgent] | None = None) -> Overview:
-    """The figures since then. Raises StoreError."""
-    since_ns = max(0, min(since_ns, now_ns - _SECOND))
-    width = width_of(since_ns, now_ns)
-    starts = list(range(since_ns // width * width, now_ns + 1, width))[-STRETCHES - 1 :]
+def overview(
+    service: Service,
+    *,
+    since_ns: int,
+    now_ns: int,
+    agents: Iterable[HeardAgent] | None = None,
+    without: Sequence[Record] = (),
+) -> Overview:
+    """The figures since then; the decisions of the records `without` don't count. Raises StoreError."""
+    width, starts = _starts(since_ns, now_ns)
     counted = _counted(service.store, starts, width)
+    left_out = {one.call_id for one in without}
+    for one in without:
+        counted[one.time_ns // width * width][one.decision] -= 1
+    counted = {start: +counts for start, counts in counted.items()}  # a clock may have been ahead, too
     asked = _asked_since(service, starts[0])
-    spent = [_sampled(service.store, start, width) if counted.get(start) else [] for start in starts]
+    spent = [_sampled(service.store, start, width, left_out) if counted.get(start) else [] for start in starts]
     totals: Counter[str] = Counter()
     for counts in counted.values():
         totals.update(counts)
@@ -172,6 +182,17 @@ def overview(service: Service, *, since_ns: int, now_ns: int, agents: Iterable[H
     )
 
 
+def overview_begins(since_ns: int, now_ns: int) -> int:
+    """When the first stretch begins: an overview has whole ones."""
+    return _starts(since_ns, now_ns)[1][0]
+
+
+def _starts(since_ns: int, now_ns: int) -> tuple[int, list[int]]:
+    since_ns = max(0, min(since_ns, now_ns - _SECOND))
+    width = width_of(since_ns, now_ns)
+    return width, list(range(since_ns // width * width, now_ns + 1, width))[-STRETCHES - 1 :]
+
+
 def width_of(since_ns: int, now_ns: int) -> int:
     """The narrowest round width that needs no more stretches than are drawn."""
     span = now_ns - since_ns
@@ -187,10 +208,14 @@ def _counted(store: EntryFigures, starts: Sequence[int], width: int) -> dict[int
     return counted
 
 
-def _sampled(store: EntryFigures, start: int, width: int) -> list[int]:
+def _sampled(store: EntryFigures, start: int, width: int, left_out: Container[str]) -> list[int]:
     """What interceptors took for some decisions of a stretch."""
     entries = store.sample(start, start + width, SAMPLE)
-    return [sum(nanoseconds for _, nanoseconds in timings) for entry in entries if (timings := timings_of(entry))]
+    return [
+        sum(nanoseconds for _, nanoseconds in timings)
+        for entry in entries
+        if entry.call_id not in left_out and (timings := timings_of(entry))
+    ]
 
 
 def _asked_since(service: Service, since_ns: int) -> list[Question]:

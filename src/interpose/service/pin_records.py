@@ -16,7 +16,7 @@ from interpose.types import refused as refusal
 
 if TYPE_CHECKING:
     from interpose.config.settings import Config
-    from interpose.flow.run_flow import Recorder
+    from interpose.flow.run_parts import Recorder
     from interpose.ledger import Ledger
     from interpose.store.protocols import Store
 

@@ -10,13 +10,15 @@ from msgspec import Struct
 
 from interpose.approvals.questions import moment
 from interpose.policy.rules import Action, Level, Rule
+from interpose.store.protocols import RuleTally
 from interpose.types import Mode, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from interpose.ledger import Record
     from interpose.service.service import Service
-    from interpose.store.protocols import EntryFigures, RuleTally
+    from interpose.store.protocols import EntryFigures
 
 DAY_NS = 24 * 3600 * 1_000_000_000
 MOST_DAYS = 31
@@ -79,13 +81,15 @@ class RuleActivity(Struct, frozen=True, kw_only=True):
     complete: bool
 
 
-def rule_activity(service: Service, *, days: int, now_ns: int) -> RuleActivity:
-    """What the rules did in so many days up to now. Raises StoreError."""
-    wanted = max(1, min(days, MOST_DAYS))
-    last = now_ns // DAY_NS
-    starts = [day * DAY_NS for day in range(last - wanted + 1, last + 1)]
+def rule_activity(service: Service, *, days: int, now_ns: int, without: Sequence[Record] = ()) -> RuleActivity:
+    """What the rules did in so many days up to now; the decisions of the records `without` don't count.
+
+    Raises StoreError.
+    """
+    starts = days_of(days, now_ns)
     tallies = _tallies(service.store, starts)
-    counted = _counted(tallies, starts)
+    left_out = [RuleTally(one.time_ns // DAY_NS * DAY_NS, one.rule, one.decision, -1) for one in without if one.rule]
+    counted = _counted([*tallies, *left_out], starts)
     rules = [
         _row(rule.id, counted.get(rule.id, {}), written)
         for rule, written in _written(
@@ -94,6 +98,7 @@ def rule_activity(service: Service, *, days: int, now_ns: int) -> RuleActivity:
     ]
     known = {rule.id for rule in rules}
     others = [_row(id, counts) for id, counts in counted.items() if id not in known]
+    others = [row for row in others if row.total]
     others.sort(key=lambda row: (-row.total, row.id))
     return RuleActivity(
         days=tuple(moment(start) for start in starts),
@@ -101,6 +106,12 @@ def rule_activity(service: Service, *, days: int, now_ns: int) -> RuleActivity:
         packs=_packs(rules),
         complete=len(tallies) < MOST_TALLIES and len(others) <= MOST_UNKNOWN,
     )
+
+
+def days_of(days: int, now_ns: int) -> list[int]:
+    """When each of so many days began, up to now, in nanoseconds."""
+    last = now_ns // DAY_NS
+    return [day * DAY_NS for day in range(last - max(1, min(days, MOST_DAYS)) + 1, last + 1)]
 
 
 def _tallies(store: EntryFigures, starts: Sequence[int]) -> list[RuleTally]:
@@ -121,7 +132,7 @@ def _counted(tallies: Iterable[RuleTally], starts: Sequence[int]) -> dict[str, d
 def _row(id: str, counts: dict[RuleWord, list[int]], written: WrittenRule | None = None) -> ActiveRule:
     return ActiveRule(
         id=id, total=sum(map(sum, counts.values())), written=written,
-        counts={word: tuple(counts[word]) for word in _WORDS if word in counts},
+        counts={word: tuple(counts[word]) for word in _WORDS if any(counts.get(word, ()))},
     )  # fmt: skip
 
 

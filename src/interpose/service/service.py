@@ -34,14 +34,11 @@ if TYPE_CHECKING:
     from interpose.service.answering import Answering
     from interpose.service.bypass_desk import BypassDesk
     from interpose.service.hand_overs import HandingOver, HandOvers
+    from interpose.service.kept_refusals import KeptRefusals
     from interpose.service.project_engines import ProjectEngines
     from interpose.service.question_events import QuestionEvents
     from interpose.service.session_desk import SessionDesk
     from interpose.store.protocols import Store
-
-
-REFUSED_CALLS = 2000
-"""Refused calls that are remembered, in case that a host runs one all the same."""
 
 
 class AwaitsPerson(Protocol):
@@ -92,7 +89,7 @@ class Service:
         self.activity, self.answering = activity, answering
         self._desk: Desk | None = None
         self._open_desk = desk
-        self._pending, self._refused = PendingCalls(), PendingCalls(REFUSED_CALLS, alarms=False)
+        self._pending = PendingCalls()
 
     @property
     def desk(self) -> Desk:
@@ -159,6 +156,13 @@ class Service:
         return BypassDesk(self.store, self.ledger.recorder, self.answering, verifier)
 
     @cached_property
+    def refusals(self) -> KeptRefusals:
+        """Calls that were refused, in case that their host runs one all the same."""
+        from interpose.service.kept_refusals import KeptRefusals
+
+        return KeptRefusals(self.store)
+
+    @cached_property
     def hand_overs(self) -> HandOvers:
         """What a person lets hosts ask at prompts that may be answered by themselves, and what they were handed."""
         from interpose.service.hand_overs import HandOvers
@@ -198,11 +202,11 @@ class Service:
         confirm = confirm or self._answering(can, wait, waits, hands)
         flow = self.policies.engine(context).flow(context, confirm=confirm)
         # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
-        # And what a hook refused its host may run all the same; other surfaces run nothing themselves.
         from_hook = context.source.startswith(HOOK)
-        recall, refused = (self.ledger.open_call, self._refused) if from_hook else (None, None)
+        recall = self.ledger.open_call if from_hook else None
         handed_over = self.hand_overs if from_hook and self.answering is not None else None
-        return Hosted(flow, self._pending, context, can, self.activity.count, recall, refused, handed_over)
+        kept = lambda: self.refusals  # noqa: E731 - few calls are refused: what keeps them is loaded when one is
+        return Hosted(flow, self._pending, context, can, self.activity.count, recall, kept, handed_over)
 
     def for_anonymous(self, context: Context, can: Abilities) -> Hosted:
         """A verdict for somebody who did not say who they are, and nothing else.

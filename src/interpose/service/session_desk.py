@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from interpose.approvals.desk import NO_SERVER
 from interpose.errors import NoSessionError, NotHaltedError, NotProvenError, text_of
-from interpose.governance.checkpoints import write_checkpoint
+from interpose.governance.checkpoints import checkpoints_of, write_checkpoint
 from interpose.governance.governance_log import GovernanceLog, LogEvent
 from interpose.governance.halts import lifted, with_checkpoint, with_halt
 from interpose.governance.session_keeper import SessionKeeper
 from interpose.governance.session_keys import kept_key
-from interpose.governance.session_views import BudgetsOf
+from interpose.governance.session_views import BudgetsOf, GovernedDetail, detail_of
 from interpose.governance.sessions import GovernedSession
 from interpose.late_loggers import late_logger
 from interpose.service.governance_records import HALT, LIFT, GovernanceEvent, GovernanceRecords, halted_event
@@ -117,6 +117,11 @@ class SessionDesk:
         self._told(halted_event(halted))
         self._logged(now, "halt", found, HALT, f"by {by}: {reason}")
         return halted
+
+    def detail(self, session: GovernedSession) -> GovernedDetail:
+        """All of a session, with where its halts were written down. Raises StoreError."""
+        kept = [] if self._checkpoints is None else checkpoints_of(self._checkpoints, session=session.id)
+        return detail_of(session, self.budgets_of, kept)
 
     def checkpoint(self, session: GovernedSession, context: Context) -> str:
         """Where the context of a halted session was written; empty if it could not be, which the log tells."""

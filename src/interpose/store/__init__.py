@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from interpose.store.protocols import Store
 
 # `protocols` and `set_aside` are modules, named and not imported.
-__all__ = ["POSTGRES_SCHEMES", "open_store", "protocols", "set_aside"]
+__all__ = ["POSTGRES_SCHEMES", "is_kept", "open_kept", "open_store", "protocols", "set_aside"]
 
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 
@@ -27,6 +27,27 @@ def open_store(where: str | Path, *, read_only: bool = False) -> Store:
         except StoreError as error:
             raise error from outdated
         return _opened(str(where), read_only=read_only)
+
+
+def open_kept(where: str | Path, *, read_only: bool = True) -> Store:
+    """The store at a path or an address. Where no file is yet, an empty one for reading; no file is made."""
+    text = str(where)
+    if text.startswith(POSTGRES_SCHEMES) or is_kept(text):
+        return open_store(text, read_only=read_only)
+    from interpose.store.empty import EmptyStore
+
+    return EmptyStore(text)
+
+
+def is_kept(path: str | Path) -> bool:
+    """Whether anything lies at a path. What can't be looked at is not taken for nothing."""
+    try:
+        Path(path).lstat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _opened(text: str, *, read_only: bool) -> Store:

@@ -321,5 +321,18 @@ class Counters(Protocol):
         """What these counters are now, all at one moment."""
 
 
-class Store(EntryStore, EntryFigures, Sessions, Approvals, Grants, Counters, Protocol):
+class RefusalStore(Protocol):
+    """Calls that were refused, each at a place that its host's name for it gives. They are never changed."""
+
+    def keep_refusal(self, place: str, body: bytes, *, now_ns: int) -> None:
+        """Keep a refusal, in place of an older one at the same place."""
+
+    def refusal(self, place: str) -> bytes | None:
+        """The refusal at a place; None if there is none."""
+
+    def forget_refusals(self, before_ns: int, most: int) -> int:
+        """Forget refusals of before then, and the oldest beyond so many. Says how many."""
+
+
+class Store(EntryStore, EntryFigures, Sessions, Approvals, Grants, Counters, RefusalStore, Protocol):
     """A whole store."""

@@ -50,6 +50,12 @@ _REQUESTS: Final = (
 )
 """In which request an entry came about, and all rules that changed what it is about. Few entries have such."""
 
+_REFUSALS: Final = (
+    "CREATE TABLE refusals (place TEXT PRIMARY KEY, at_ns BIGINT NOT NULL, body BYTEA NOT NULL)",
+    "CREATE INDEX refusals_time ON refusals (at_ns)",
+)
+"""Refused calls by the host's own names for them: whichever server hears of a result knows of its refusal."""
+
 SQLITE: Final[tuple[tuple[str, ...], ...]] = (
     (
         _ENTRIES.format(identity="INTEGER PRIMARY KEY AUTOINCREMENT"),
@@ -69,6 +75,7 @@ SQLITE: Final[tuple[tuple[str, ...], ...]] = (
             request TEXT NOT NULL, call_id TEXT NOT NULL, PRIMARY KEY (request, call_id)) WITHOUT ROWID""",
         "CREATE INDEX entries_rules ON entries (call_id, rules) WHERE rules <> ''",
     ),
+    _REFUSALS,
 )
 
 POSTGRES: Final[tuple[tuple[str, ...], ...]] = (
@@ -88,4 +95,5 @@ POSTGRES: Final[tuple[tuple[str, ...], ...]] = (
         # Not of the rules themselves: what an index of PostgreSQL holds must not be long.
         "CREATE INDEX entries_rules ON entries (id) WHERE rules <> ''",
     ),
+    _REFUSALS,
 )

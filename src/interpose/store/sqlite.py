@@ -27,6 +27,7 @@ from interpose.errors import (
     text_of,
 )
 from interpose.formats.unwritable import reason_and_remedy
+from interpose.platforms.system import durable_statements
 from interpose.store import schema
 from interpose.store.file_watch import DatabaseWatch
 from interpose.store.indexing import Indexer, forget, match_of
@@ -358,6 +359,8 @@ class SqliteStore(EntryReader):
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             self._use_write_ahead_log(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
+            for statement in durable_statements():
+                connection.execute(statement)
             connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_BEFORE_CHECKPOINT}")
             self._migrate(connection)
         except BaseException:

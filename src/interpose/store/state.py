@@ -1,4 +1,4 @@
-"""Sessions, approvals, grants and counters, written once for both stores.
+"""Sessions, approvals, grants, counters and refusals, written once for both stores.
 
 Sessions and budgets are as durable as entries: they survive the end of a process. Answers, grants and single counters
 survive a power loss, too.
@@ -70,6 +70,23 @@ class SharedState(ABC):
         sql = f"""SELECT {_SESSION} FROM sessions WHERE updated_ns >= $1 AND substr(session, 1, length($3)) = $3
                   ORDER BY updated_ns DESC, session LIMIT $2"""
         return [_session(row) for row in self.read(sql, since_ns, limit, storable(prefix))]
+
+    def keep_refusal(self, place: str, body: bytes, *, now_ns: int) -> None:
+        """Keep a refusal, in place of an older one at the same place."""
+        sql = """INSERT INTO refusals VALUES ($1, $2, $3) ON CONFLICT (place) DO UPDATE
+                 SET at_ns = excluded.at_ns, body = excluded.body RETURNING place"""
+        self.write(sql, storable(place), now_ns, body, durable=False)
+
+    def refusal(self, place: str) -> bytes | None:
+        """The refusal at a place; None if there is none."""
+        rows = self.read("SELECT body FROM refusals WHERE place = $1", storable(place))
+        return bytes(rows[0][0]) if rows else None
+
+    def forget_refusals(self, before_ns: int, most: int) -> int:
+        """Forget refusals of before then, and the oldest beyond so many. Says how many."""
+        sql = """DELETE FROM refusals WHERE at_ns < $1
+                 OR at_ns < (SELECT at_ns FROM refusals ORDER BY at_ns DESC LIMIT 1 OFFSET $2) RETURNING place"""
+        return len(self.write(sql, before_ns, most - 1, durable=False))
 
     def ask(self, approval: Approval) -> bool:
         """Put a question. False if its id is taken."""

@@ -24,7 +24,8 @@ from interpose.flow.hosted import (
     Refuse,
     WaitFor,
 )
-from interpose.flow.run_flow import ToolRun
+from interpose.flow.pending_calls import PendingCalls
+from interpose.flow.run_parts import ToolRun
 from interpose.ledger import ran_unapproved, search
 from interpose.ledger.record import Record
 from interpose.service.service import Service
@@ -51,6 +52,13 @@ class ByCommand:
                 return Transform(call.with_arguments({"command": "echo safe"}), "safer", "w")
             case _:
                 return Allow()
+
+
+class RefusesAll:
+    """Refuses whatever comes."""
+
+    def intercept(self, _call: ToolCall) -> Decision[ToolCall]:
+        return Deny("Not now.", "later")
 
 
 class RewritesToo:
@@ -235,4 +243,46 @@ def test_parallel_calls_never_get_each_others_refusal(service: Service) -> None:
     assert after(service, "ls", "toolu_b", "a b").response == "a b"
     assert after(service, "ls", "toolu_c", "unknown").response == "unknown", "a call that nobody asked about"
     assert after(service, "deny", "toolu_a").response["status"] == "withheld"
-    assert after(service, "deny", "toolu_a", "again").response == "again", "a refusal is used up by its own call"
+    assert after(service, "deny", "toolu_a", "again").response["status"] == "withheld", "told twice, withheld twice"
+
+
+def test_an_ordinary_call_asks_the_store_for_no_refusal(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look for one costs only those whose call was not let through here."""
+    looked: list[str] = []
+    find = type(service.store).refusal
+
+    def refusal(store: Any, place: str) -> bytes | None:
+        looked.append(place)
+        return find(store, place)
+
+    monkeypatch.setattr(type(service.store), "refusal", refusal)
+    put(service, "ls", key="toolu_1")
+    assert after(service, "ls", "toolu_1").response == "done"
+    assert looked == []
+    assert after(service, "ls", "toolu_2").response == "done"
+    assert len(looked) == 1
+
+
+def test_what_is_refused_after_it_was_let_through_is_withheld(service: Service) -> None:
+    """A host may ask twice about one call: the refusal counts."""
+    put(service, "ls", key="toolu_1")
+    registry: Any = service.policies.shared.engine.interceptors
+    registry.add(id="all", name="tool.before", interceptor=RefusesAll())
+    put(service, "ls", key="toolu_1")
+    assert after(service, "ls", "toolu_1").response["status"] == "withheld"
+
+
+def test_a_name_that_comes_again_for_a_call_that_is_let_through_is_that_calls(service: Service) -> None:
+    """In a process that saw neither: the ledger knows that this one was let through since."""
+    put(service, "ls", key="c1")
+    after(service, "ls", "c1")
+    registry: Any = service.policies.shared.engine.interceptors
+    registry.add(id="all", name="tool.before", interceptor=RefusesAll())
+    put(service, "ls", key="c1")
+    registry.remove("all")
+    put(service, "ls", key="c1")
+    service.ledger.flush()
+    service._pending = PendingCalls()
+    assert after(service, "ls", "c1").response == "done"
+    service.ledger.flush()
+    assert after(service, "ls", "c1").response["status"] == "withheld", "it has its result"

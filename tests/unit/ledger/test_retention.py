@@ -15,6 +15,7 @@ from interpose.ledger.retention import Retention
 from interpose.store import open_store
 from interpose.store.protocols import StoredEntry
 from tests.ledgers import ListStore, all_records, guarded, run
+from tests.patience import PATIENCE
 
 DAY = 86_400_000_000_000
 
@@ -77,12 +78,12 @@ class Rounds:
     def __call__(self, seconds: float) -> bool:
         self.waited.append(seconds)
         self.over.release()
-        assert self.go_on.acquire(timeout=10)
+        assert self.go_on.acquire(timeout=PATIENCE)
         return self.ended
 
     def next(self) -> None:
         self.go_on.release()
-        assert self.over.acquire(timeout=10)
+        assert self.over.acquire(timeout=PATIENCE)
 
 
 def test_it_runs_by_itself_and_goes_on_after_a_failure(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_it_runs_by_itself_and_goes_on_after_a_failure(tmp_path: Path) -> None:
         ledger.flush()
         ledger.settings = replace(ledger.settings, max_bytes=8000)
         retention = Retention(ledger, rounds)
-        assert rounds.over.acquire(timeout=10)
+        assert rounds.over.acquire(timeout=PATIENCE)
         assert store.size() <= 8000, "at the start"
         ledger.settings = replace(ledger.settings, max_bytes=6000)
         broken, ledger.store = ledger.store, None  # type: ignore[assignment]  # a store that fails in any way
@@ -125,7 +126,7 @@ def test_a_ledger_retains_at_its_start(tmp_path: Path) -> None:
     told = Told()
     told.append([entry for writer in ledger_entries(tmp_path) for entry in writer])
     with Ledger(tmp_path, told, LedgerSettings(max_age_days=1e-9)) as ledger:
-        assert gone.wait(10)
+        assert gone.wait(PATIENCE)
         assert ledger.status().retention_problem == ""
 
 

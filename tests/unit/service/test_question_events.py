@@ -12,6 +12,7 @@ from interpose.service import question_events
 from interpose.service.question_events import QuestionEvent
 from interpose.service.service import Service
 from interpose.types import Context, ToolCall
+from tests.patience import PATIENCE
 from tests.servers import service_in
 
 RULES = """\
@@ -33,7 +34,7 @@ def asked(service: Service, command: str) -> str:
 
 
 def until(heard: Queue[QuestionEvent | None], word: str) -> QuestionEvent:
-    while (event := heard.get(timeout=30)) is not None:
+    while (event := heard.get(timeout=PATIENCE)) is not None:
         if event.event == word:
             return event
     raise AssertionError(f"the end came before {word}")
@@ -74,7 +75,7 @@ def test_nobody_watches_and_no_thread_does(service: Service, monkeypatch: pytest
     thread = service.events._thread
     assert thread is not None
     service.events.leave(heard.put)
-    thread.join(30)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
     service.events.watch(heard.put)
     assert service.events._thread is not None
@@ -92,7 +93,7 @@ def test_the_end_of_the_server_is_the_end_of_the_stream(service: Service) -> Non
     heard: Queue[QuestionEvent | None] = Queue()
     service.events.watch(heard.put)
     service.events.end()
-    while heard.get(timeout=30) is not None:
+    while heard.get(timeout=PATIENCE) is not None:
         pass
     assert not service.events.watch(heard.put)
 

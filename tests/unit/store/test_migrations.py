@@ -74,7 +74,7 @@ def test_a_later_step_is_applied_to_what_is_there(place: str, monkeypatch: pytes
         copied = "INSERT INTO later SELECT counter FROM counters"
         added = (*getattr(schema, steps), ("CREATE TABLE later (x TEXT)", copied))
         monkeypatch.setattr(schema, steps, added)
-    with pytest.raises(OutdatedStoreError, match="schema 3"):
+    with pytest.raises(OutdatedStoreError, match="schema 4"):
         opened_to_read(place)
     open_store(place).close()
     run_sql(place, "DELETE FROM later WHERE x = 'name'")
