@@ -15,8 +15,9 @@ EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
 
 _OURS = """
-interpose {version} failed here. That is our mistake, not yours. Please open an issue in the repository of Interpose,
-with the lines above and without what is private in them. `interpose doctor` says whether your agents are guarded.
+interpose {version} failed here. That is our mistake, not yours.
+Please open an issue at {where}, with the lines above and without what is private in them.
+`interpose doctor` says whether your agents are guarded.
 """
 
 
@@ -63,14 +64,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(given: list[str]) -> int:
     match given:
-        case [] | ["-h" | "--help", *_] | ["help"]:
+        case [] | ["-h" | "--help", *_]:
             from interpose.cli.overview import overview
 
             print(overview())
         case ["-V" | "--version", *_]:
             print(f"interpose {version()}")
-        case ["help", verb, *_]:
-            return _verb(verb, ["--help"])
+        case ["help"]:
+            from interpose.cli.help_topics import listing
+
+            print(listing())
         case _:
             return _verb(given[0], given[1:])
     return 0
@@ -116,5 +119,8 @@ def _failed(error: Exception, verb: str = "") -> int:
     import traceback
 
     traceback.print_exception(error)
-    print(_OURS.format(version=version()), end="", file=sys.stderr)
+    from interpose.cli.project_address import project_addresses
+
+    where = project_addresses().get("Issues", "the repository of Interpose")
+    print(_OURS.format(version=version(), where=where), end="", file=sys.stderr)
     return EXIT_INTERNAL

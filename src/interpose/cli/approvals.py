@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     def act() -> int:
         if args.act == "watch":
             return _watch(args)
-        with opened(args, read_only=True) as desk:
+        with opened(args) as desk:
             return _ACTS[args.act](args, desk)
 
     return answered("approvals", args, act)

@@ -20,6 +20,7 @@ from interpose.approvals.questions import Question, spoken_id
 from interpose.approvals.scopes import ONCE, Scope
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.call_arguments import UsageError
+from interpose.cli.kept_store import kept_store
 from interpose.cli.server_client import connection_to, reachable
 from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
@@ -44,7 +45,6 @@ from interpose.errors import (
 )
 from interpose.install.situation import store_desk
 from interpose.service.question_views import AnsweredQuestion, ShownQuestion
-from interpose.store import open_store
 
 EXIT_NOT_DONE = 1
 TIMEOUT = 10.0
@@ -282,7 +282,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened(args: argparse.Namespace, *, read_only: bool = False) -> Iterator[AnyDesk]:
+def opened(args: argparse.Namespace, *, read_only: bool = True) -> Iterator[AnyDesk]:
     """The desk that is meant. Raises UsageError, ConfigError or StoreError."""
     if (named := server_named(args)) is not None:
         yield named
@@ -291,14 +291,8 @@ def opened(args: argparse.Namespace, *, read_only: bool = False) -> Iterator[Any
     if (found := listening_desk(config)) is not None:
         yield found
         return
-    where = config.store.url or str(Path(config.ledger.directory) / "ledger.db")
-    if not config.store.url and not Path(where).is_file():
-        raise StoreError(f"nothing was ever asked: there is no ledger at {where}")
-    store = open_store(where, read_only=read_only)
-    try:
+    with kept_store(config, read_only=read_only) as store:
         yield store_desk(config, store)
-    finally:
-        store.close()
 
 
 class LatestDesk:
@@ -367,7 +361,7 @@ class LatestDesk:
         return self._at_desk(lambda desk: desk.revoke(id))
 
     def _at_desk(self, act: Callable[[AnyDesk], T]) -> T:
-        with opened(self._args, read_only=True) as desk:
+        with opened(self._args) as desk:
             return act(desk)
 
 

@@ -21,20 +21,24 @@ from interpose.approvals.questions import Question
 from interpose.approvals.scopes import ONCE, SESSION
 from interpose.cli import EXIT_INTERRUPTED
 from interpose.cli.approvals_desk import AnyDesk
+from interpose.cli.approvals_edit import call_text, edit_call
 from interpose.cli.approvals_text import now, question_text
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import ApprovalError, StoreError, text_of
+from interpose.service.question_views import AnsweredQuestion
 
 POLL_SECONDS = 0.3
 TYPED = 4
 """How much of a question's id an approval takes."""
 
-Key = Literal["once", "session", "no", "later", "quit"]
+Answer = Literal["once", "session", "no", "later", "quit"]
+Key = Answer | Literal["edit"]
 
 _KEYS: dict[str, Key] = {
-    "y": "once", "s": "session", "n": "no", "\r": "no", "\n": "no", "l": "later", "q": "quit", "\x04": "quit",
+    "y": "once", "s": "session", "e": "edit", "n": "no", "\r": "no", "\n": "no", "l": "later", "q": "quit",
+    "\x04": "quit",
 }  # fmt: skip
 
 
@@ -127,13 +131,18 @@ class _Prompt:
         print(f"\a\n{question_text(question, self._ink, now=now(), width=width)}\n", flush=True)
         # What was typed before the question was to be seen is no answer to it.
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-        menu = f"  [y] once{session}  [N] no  [l] later  [q] quit "
+        menu = f"  [y] once{session}  [e] edit  [N] no  [l] later  [q] quit "
         print(menu, end="", flush=True)
         while True:
             key = _key()
             if key in ("once", "session") and (key == "once" or question.session):
                 if self._confirmed(question, key):
                     break
+                print(menu, end="", flush=True)
+            elif key == "edit":
+                if (done := self._edited(question)) is not None:
+                    print(done, flush=True)
+                    return key
                 print(menu, end="", flush=True)
             elif key not in (None, "session"):
                 break
@@ -145,10 +154,33 @@ class _Prompt:
         print(self._answer(question, key), flush=True)
         return key
 
+    def _edited(self, question: Question) -> str | None:
+        """What became of an edited call. None if the question stands as it was."""
+        print(flush=True)
+        try:
+            arguments = edit_call(question)
+        except UsageError as error:
+            print(f"  {self._ink('not edited', '31')}  {visible(str(error))}", flush=True)
+            return None
+        self.interrupted = False  # Ctrl-C gives up the edit alone
+        if arguments is None:
+            print(f"  {self._ink('not edited', '2')}", flush=True)
+            return None
+        print(f"  it would run as  {call_text(arguments)}", flush=True)
+        if not self._confirmed(question, "edit"):
+            return self._over(question)
+        try:
+            done = self._desk.approve(question.id, self._by, ONCE, arguments=arguments)
+        except (ApprovalError, StoreError) as error:
+            print(f"  {self._ink('not done', '31')}  {visible(text_of(error))}", flush=True)
+            return self._over(question)
+        notes = done.notes if isinstance(done, AnsweredQuestion) else ()
+        return "\n".join((self._ink("approved as edited", "32"), *(f"  note  {visible(note)}" for note in notes)))
+
     def _confirmed(self, question: Question, key: Key) -> bool:
         """Whether the beginning of the question's id is typed, and Enter. Anything else goes back."""
         wanted, typed = question.id[:TYPED], ""
-        what = "for this session" if key == "session" else "once"
+        what = {"session": "for this session", "edit": "the edited call once"}.get(key, "once")
         print(f"\n  to approve {what}, type {wanted} and Enter: ", end="", flush=True)
         while True:
             piece = _typed()
@@ -169,7 +201,7 @@ class _Prompt:
                 typed += letter
                 print(letter, end="", flush=True)
 
-    def _answer(self, question: Question, key: Key) -> str:
+    def _answer(self, question: Question, key: Answer) -> str:
         try:
             match key:
                 case "once" | "session":

@@ -36,9 +36,9 @@ from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.config.load import load
 from interpose.errors import ConfigError, DamagedStoreError, LedgerError, StoreError
 from interpose.formats.counted import plural
-from interpose.install.canary import SESSION, is_canary
 from interpose.install.situation import grant_flaws
 from interpose.ledger import OLD_FORMATS, Broken, Format, Record, named, search, shapes, verify_directory
+from interpose.ledger.canaries import SESSION, CanarySieve
 from interpose.ledger.stats import stats
 from interpose.store.protocols import Query
 
@@ -50,8 +50,9 @@ POLL_SECONDS = 0.5
 SHOWN = 100
 """Calls of a request that `show` shows: a caller may give all of its requests the same id."""
 
-_EPILOG = """exit codes: 0 done, found or whole; 1 nothing found, or a ledger that was tampered with;
-64 wrong usage; 70 internal error, or a ledger that can't be read; 78 a configuration that can't be loaded"""
+_EPILOG = """exit codes: 0 done, found or whole, or a list of a home in which nothing was recorded yet; 1 nothing found,
+or a ledger that was tampered with; 64 wrong usage; 70 internal error, or a ledger that can't be read; 78 a
+configuration that can't be loaded"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.act == "recover":
             return _recover(args)
-        with opened(args) as ledger:
+        with opened(args, must_exist=args.act == "verify") as ledger:
             return _ACTS[args.act](args, ledger)
     except UsageError as error:
         return _failed(args, error, EXIT_USAGE)
@@ -127,12 +128,12 @@ def _tail(args: argparse.Namespace, ledger: Opened) -> int:
     query = query_of(args, time.time())
     # Known before the first page is read: an entry that comes in between is shown twice rather than never.
     seen = _heads(ledger)
-    sieve = _Sieve(args)
+    sieve = _sieve(args)
     found = search(ledger.store, query, args.limit, wanted=sieve)[::-1]
     _print(found, args)
-    sieve.tell()
+    _tell(sieve)
     if not args.follow:
-        return 0 if found else EXIT_BROKEN
+        return _listed(found, ledger)
     shown = {record.call_id for record in found}
     while True:
         sys.stdout.flush()
@@ -143,23 +144,15 @@ def _tail(args: argparse.Namespace, ledger: Opened) -> int:
         shown = set(new)
 
 
-class _Sieve:
-    """Leaves canaries out of what people look at, and counts them. Programs get everything."""
+def _sieve(args: argparse.Namespace) -> CanarySieve:
+    """Leaves canaries out of what people look at. Programs get everything."""
+    return CanarySieve(shown=bool(args.canaries or args.json or args.format or args.session))
 
-    def __init__(self, args: argparse.Namespace) -> None:
-        self._all = bool(args.canaries or args.json or args.format or args.session)
-        self._left_out = 0
 
-    def __call__(self, record: Record) -> bool:
-        if self._all or not is_canary(record.session, record.arguments):
-            return True
-        self._left_out += 1
-        return False
-
-    def tell(self) -> None:
-        if self._left_out:
-            verb = "is" if self._left_out == 1 else "are"
-            print(f"{canaries(self._left_out)} {verb} not shown: --canaries shows them", file=sys.stderr)
+def _tell(sieve: CanarySieve) -> None:
+    if sieve.left_out:
+        verb = "is" if sieve.left_out == 1 else "are"
+        print(f"{canaries(sieve.left_out)} {verb} not shown: --canaries shows them", file=sys.stderr)
 
 
 def _heads(ledger: Opened) -> dict[str, int]:
@@ -182,13 +175,24 @@ def _of_call(query: Query, call_id: str) -> Query:
 def _search(args: argparse.Namespace, ledger: Opened) -> int:
     if args.words and args.text:
         raise UsageError("say the text once: as TEXT or with --text")
-    sieve = _Sieve(args)
+    sieve = _sieve(args)
     found = search(ledger.store, query_of(args, time.time()), args.limit, wanted=sieve)
     _print(found, args)
-    if not found and not (args.json or args.format):
+    if not (found or ledger.missing or args.json or args.format):
         print("nothing found", file=sys.stderr)
-    sieve.tell()
-    return 0 if found else EXIT_BROKEN
+    _tell(sieve)
+    return _listed(found, ledger)
+
+
+def _listed(found: list[Record], ledger: Opened) -> int:
+    """Nothing found is an answer of its own, unless there is nothing to search yet."""
+    _tell_missing(ledger)
+    return 0 if found or ledger.missing else EXIT_BROKEN
+
+
+def _tell_missing(ledger: Opened) -> None:
+    if ledger.missing:
+        print(f"nothing was recorded yet: there is no ledger at {visible(ledger.missing)}", file=sys.stderr)
 
 
 def _show(args: argparse.Namespace, ledger: Opened) -> int:
@@ -228,6 +232,7 @@ def _meant(name: str, ledger: Opened) -> list[Record]:
 
 
 def _stats(args: argparse.Namespace, ledger: Opened) -> int:
+    _tell_missing(ledger)
     without = "" if args.canaries or args.json else SESSION
     counted = stats(ledger.store, query_of(args, time.time()), without=without)
     if args.json:
@@ -298,6 +303,7 @@ def _call_at(broken: Broken, ledger: Opened) -> str:
 
 
 def _export(args: argparse.Namespace, ledger: Opened) -> int:
+    _tell_missing(ledger)
     query = query_of(args, time.time())
     if not args.output:
         _write_records(sys.stdout.buffer, query, args, ledger)

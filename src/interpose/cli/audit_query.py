@@ -14,12 +14,13 @@ from msgspec import Struct
 
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.closed_values import one_of
+from interpose.cli.kept_store import require_not_gone
 from interpose.config.load import load
 from interpose.errors import LedgerError, StoreError, text_of
 from interpose.formats.counted import plural
 from interpose.ledger import AnchorPlace, RecoveryReport, places_of, recover_all, recover_ledger
 from interpose.ledger.times import moment_ns
-from interpose.store import POSTGRES_SCHEMES, open_store
+from interpose.store import POSTGRES_SCHEMES, is_kept, open_kept, open_store
 from interpose.store.protocols import Query, Store
 from interpose.types import EffectKind, Outcome
 
@@ -42,6 +43,8 @@ class Opened(Struct, frozen=True):
 
     store: Store
     directory: Path
+    missing: str = ""
+    """Where the configured ledger will be, if nothing was recorded yet: all lists are empty then."""
 
 
 def meant(args: argparse.Namespace) -> tuple[str, Path]:
@@ -117,16 +120,23 @@ def time_text(time_ns: int, *, utc: bool = False) -> str:
 
 
 @contextmanager
-def opened(args: argparse.Namespace) -> Iterator[Opened]:
-    """The ledger that is meant, with what writers that have ended left in their journals."""
+def opened(args: argparse.Namespace, *, must_exist: bool = False) -> Iterator[Opened]:
+    """The ledger that is meant, with what writers that have ended left in their journals.
+
+    Where nothing was recorded yet it is empty, or an error if it `must_exist`.
+    """
     where, directory = meant(args)
-    if not where.startswith(POSTGRES_SCHEMES) and not Path(where).is_file():
-        yet = "" if args.ledger else "nothing was recorded yet: "
-        raise StoreError(f"{yet}there is no ledger at {where}")
-    _recover(where, directory)
-    store = open_store(where, read_only=True)
+    is_new = not where.startswith(POSTGRES_SCHEMES) and not is_kept(where)
+    if is_new and args.ledger:
+        raise StoreError(f"there is no ledger at {where}")
+    require_not_gone(where, directory)
+    if is_new and must_exist:
+        raise StoreError(f"nothing was recorded yet: there is no ledger at {where}")
+    if not is_new:
+        _recover(where, directory)
+    store = open_kept(where) if is_new else open_store(where, read_only=True)
     try:
-        yield Opened(store, directory)
+        yield Opened(store, directory, where if is_new else "")
     finally:
         store.close()
 

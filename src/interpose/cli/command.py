@@ -26,6 +26,7 @@ from interpose.cli.approvals_desk import (
 )
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.json_output import print_json
+from interpose.cli.kept_store import kept_store
 from interpose.cli.terminal import colours_wanted, hanging
 from interpose.cli.verdict_text import COLOURS, Ink, visible
 from interpose.config.load import load
@@ -34,7 +35,6 @@ from interpose.flow.command_records import command_words
 from interpose.governance.bypasses import MOST_SECONDS
 from interpose.governance.durations import NANOSECONDS, duration_ns
 from interpose.service.bypass_desk import BypassDesk, SeenBypass
-from interpose.store import open_store
 from interpose.types import Context, Finding, Outcome
 
 HELP = "say whether a command of an agent's host may run now; let one pass its chain rules for a while"
@@ -199,14 +199,8 @@ def _listed(args: argparse.Namespace) -> list[_Listed]:
     config = load(args.config).config
     if (desk := server_named(args) or listening_desk(config)) is not None:
         return desk.ask("GET", "bypasses", _List).bypasses
-    where = config.store.url or str(Path(config.ledger.directory) / "ledger.db")
-    if not config.store.url and not Path(where).is_file():
-        return []
-    store = open_store(where, read_only=True)
-    try:
+    with kept_store(config) as store:
         seen = BypassDesk(store, verifier=open_verifier(Path(config.approvals.key))).seen()
-    finally:
-        store.close()
     return [_kept(one) for one in seen]
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from interpose.cli.help_topics import topics
 from interpose.cli.parser import Parser
 from interpose.cli.verbs import HELPS, module_of
 
@@ -133,6 +134,8 @@ def _offered(action: argparse.Action, path: tuple[str, ...]) -> tuple[str, ...]:
     from interpose.tools import KNOWN_TOOL_NAMES
 
     match path, action.dest, bool(action.option_strings):
+        case ("help",), "topic", False:
+            return tuple(dict.fromkeys((*topics(), *HELPS)))
         case _, "host", False:
             return tuple(HOSTS)
         case _, "tool", True:

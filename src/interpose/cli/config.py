@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,17 +14,20 @@ from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL
 from interpose.cli.json_output import print_json
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
-from interpose.config.load import load
+from interpose.config.load import Loaded, load
 from interpose.config.places import places_of
+from interpose.config.problems import Problem, unknown
 from interpose.config.render import all_values, json_schema, nested, template
-from interpose.errors import ConfigError
+from interpose.config.settings import BUILTIN_INTERCEPTORS
+from interpose.errors import ConfigError, PluginError, text_of
 from interpose.formats.counted import plural
 
 HELP = "show what is set and where, check interpose.yaml, or begin one"
 
 EXIT_THERE = 1
 
-_EPILOG = """The file is interpose.yaml in $INTERPOSE_CONFIG_DIR, $XDG_CONFIG_HOME/interpose or ~/.config/interpose.
+_EPILOG = """The file is interpose.yaml in $INTERPOSE_CONFIG_DIR, $XDG_CONFIG_HOME/interpose or ~/.config/interpose
+(macOS: ~/Library/Preferences/interpose).
 Above it stands the environment (INTERPOSE_SERVER_PORT sets server.port), and above that the command line; below it
 /etc/interpose/interpose.yaml, whose `lock` names keys that nobody else can change.
 
@@ -86,12 +90,36 @@ def _show(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     loaded = load(args.config)
+    if problems := tuple(_of_plugins(loaded)):
+        raise ConfigError(problems)
     if args.json:
         print_json({"ok": True, "problems": [], "file": str(loaded.file), "set": len(loaded.origins)})
     else:
         file = visible(str(loaded.file)) if loaded.file.exists() else "no file"
         print(f"{file}: nothing wrong, {plural(len(loaded.origins), 'value is', 'values are')} set")
     return 0
+
+
+def _of_plugins(loaded: Loaded) -> Iterator[Problem]:
+    """Plugins that can't be loaded with their settings, and settings of interceptors that no plugin has."""
+    config = loaded.config
+    if not config.plugins:
+        return
+    from interpose.plugins import load_plugins
+    from interpose.registry import InterceptorRegistry
+
+    registry, failed = InterceptorRegistry(), False
+    for name in config.plugins:
+        try:
+            load_plugins(registry, [name], config.plugin_settings)
+        except PluginError as error:
+            failed = True
+            yield Problem(loaded.origins.get(error.key, ""), error.key, text_of(error).removeprefix(f"{error.key}: "))
+    known = {*BUILTIN_INTERCEPTORS, *config.plugins, *(entry.id for entry in registry.list())}
+    for id in () if failed else sorted(set(config.interceptors) - known):
+        key = f"interceptors.{id}"
+        where = next((where for name, where in loaded.origins.items() if name.startswith(f"{key}.")), "")
+        yield Problem(where, key, unknown("interceptor", id, sorted(known)))
 
 
 def _schema(_args: argparse.Namespace) -> int:

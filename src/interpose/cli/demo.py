@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     ink = Ink(colours_wanted())
     person = InteractiveConfirmation(output=sys.stdout) if sys.stdin.isatty() and not args.tour else None
     try:
-        engine = open_engine(confirm=person)
+        engine = open_engine(confirm=person, verbose="on", sinks=[lambda _line: None])  # the tour shows refusals itself
     except InterposeError as error:
         print(f"interpose demo: {error}", file=sys.stderr)
         return EXIT_CONFIG

@@ -24,6 +24,7 @@ from interpose.install.places import spoken_path, target_of
 from interpose.install.remedies import HostCheck, remedied
 from interpose.install.running_agents import running_agents
 from interpose.install.situation import Situation, ledger_flaw, situation
+from interpose.proof.proof import proof_note
 from interpose.surfaces.hook_clients.fail_open_log import spool_of
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
@@ -116,6 +117,8 @@ def _around(now: Situation, loaded: Loaded, project: Path) -> list[HostCheck]:
             "server", "open" if now.hooks.problem else "ok", server_line(now.hooks, time()), file=now.hooks.socket
         ),
     ]
+    if note := proof_note(loaded.config.approvals):
+        checks.append(HostCheck("approvals", "note", note))
     checks += [HostCheck("off switch", "note", text) for text in now.warned]
     if now.unapproved.count:
         checks.append(HostCheck("unapproved", "open", now.unapproved.text))

@@ -17,8 +17,8 @@ from interpose.cli.verdict_text import Ink, columns, cut, visible, visible_lines
 from interpose.errors import ConfigError, InterposeError, text_of
 from interpose.formats.counted import plural
 from interpose.governance.report import GovernanceReport, WhoReport, report_of
-from interpose.install.canary import SESSION as CANARY
 from interpose.ledger import Record, search
+from interpose.ledger.canaries import SESSION as CANARY
 from interpose.ledger.times import moment_ns
 from interpose.store.protocols import EntryStore, Query
 

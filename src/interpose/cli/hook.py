@@ -141,8 +141,10 @@ def _take_own_places() -> None:
     """
     from pwd import getpwuid
 
+    from interpose.platforms.system import user_runtime_directory
+
     user = os.getuid()
-    runtime = f"/run/user/{user}"
+    runtime = user_runtime_directory(user)
     for name in [name for name in os.environ if name.startswith(("XDG_", "INTERPOSE_"))]:
         if (name, os.environ[name]) != ("XDG_RUNTIME_DIR", runtime):
             del os.environ[name]
@@ -153,8 +155,6 @@ def _answered(asked: _HookCommandLine, host: Host) -> tuple[Reply, str]:
     """The reply, and where a server should listen that is to be started after it."""
     from interpose.config.load import load
     from interpose.surfaces.hook_clients.child_process import ChildError
-    from interpose.surfaces.hook_clients.programs.socket_client import BrokenError, NobodyError, ask
-    from interpose.surfaces.hosts.events import Reply
 
     body = _read(monotonic() + (asked.within or _ENOUGH))
     started = monotonic()
@@ -163,14 +163,10 @@ def _answered(asked: _HookCommandLine, host: Host) -> tuple[Reply, str]:
     seconds = asked.within or _seconds(host, config)
     start = ""
     if config.hooks.socket and not asked.in_process:
-        try:
-            person = _person(asked.wait)
-            said = ask(config.hooks.socket, host.facts.name, asked.event, body, seconds / 2, person)
-            return Reply(said.stdout, said.stderr.decode("utf-8", "replace"), said.code), ""
-        except NobodyError:
-            start = config.hooks.socket
-        except BrokenError:
-            started += person.given  # it may have hung, and must not be asked again
+        answer, start, given = _asked_at_server(config, host, asked, body, seconds / 2)
+        if answer is not None:
+            return answer, ""
+        started += given
     try:
         reply = _in_process(loaded, host, asked.event, body, started + seconds)
         if reply.nobody_to_ask and start and asked.wait >= 1:
@@ -180,6 +176,23 @@ def _answered(asked: _HookCommandLine, host: Host) -> tuple[Reply, str]:
         if asked.fail_open or config.hooks.fail_open:
             return _let_through(config, host, asked.event, body, str(error)), start
         return host.broken(f"Interpose could not decide: {error}"), start
+
+
+def _asked_at_server(
+    config: Config, host: Host, asked: _HookCommandLine, body: bytes, seconds: float
+) -> tuple[Reply | None, str, float]:
+    """The reply of the server that listens, or where one should be started, and the seconds that a person was given."""
+    from interpose.surfaces.hook_clients.programs.socket_client import BrokenError, NobodyError, ask
+    from interpose.surfaces.hosts.events import Reply
+
+    person = _person(asked.wait)
+    try:
+        said = ask(config.hooks.socket, host.facts.name, asked.event, body, seconds, person)
+    except NobodyError:
+        return None, config.hooks.socket, 0.0
+    except BrokenError:
+        return None, "", person.given  # it may have hung, and must not be asked again
+    return Reply(said.stdout, said.stderr.decode("utf-8", "replace"), said.code), "", 0.0
 
 
 def _person(seconds: float) -> PersonWait:
@@ -298,7 +311,7 @@ def _let_through(config: Config, named: Host, hint: str, body: bytes, why: str) 
         except ChildError:
             pass
     try:
-        tool = call.name if call else ""
+        tool = call.original_name if call else ""
         note(spool_of(config), LetThrough(int(time()), host.facts.name, why, event.context.session_id, tool))
     except OSError:
         if not recorded:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interpose.cli.install_shared import add_place, carried_out, done, target_in
 from interpose.cli.json_output import print_json
@@ -13,7 +13,13 @@ from interpose.config.load import Loaded
 from interpose.install.places import spoken_path, target_of
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
-HELP = "put Interpose into an agent's hooks: shows the difference, keeps a copy, can be undone to the byte"
+if TYPE_CHECKING:
+    from interpose.install.plan import Plan
+
+HELP = (
+    "put Interpose into an agent's hooks: without HOST, offers the agents found here; shows what changes, keeps a copy,"
+    " can be undone byte for byte"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,15 +37,45 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _install(args: argparse.Namespace, loaded: Loaded) -> int:
+    from interpose.cli.install_offer import choose_agents
+
+    hosts = [args.host] if args.host else choose_agents(args, loaded)
+    if isinstance(hosts, int):
+        return hosts
+    codes: list[int] = []
+    for host in hosts:
+        if codes:
+            print()
+        codes.append(_install_one(argparse.Namespace(**{**vars(args), "host": host}), loaded))
+    if not args.json and not args.dry_run and 0 in codes:
+        print("Next: `interpose doctor` tries the hook and says whether it holds.")
+    return max(codes)
+
+
+def _install_one(args: argparse.Namespace, loaded: Loaded) -> int:
     from interpose.install.advice import advice
     from interpose.install.plan import plan_install
     from interpose.install.records import Records
+    from interpose.proof.proof import proof_note
 
     target = target_in(args, "install")
     if isinstance(target, int):
         return target
     plan = plan_install(target, loaded, fail_open=args.fail_open)
-    return done(plan, loaded, args, advice(plan, Records(loaded.places).all(), Path(args.cwd).absolute()), "install")
+    told = [*advice(plan, Records(loaded.places).all(), Path(args.cwd).absolute()), *_restarts(plan)]
+    if note := proof_note(loaded.config.approvals):
+        told.append(note)
+    return done(plan, loaded, args, told, "install")
+
+
+def _restarts(plan: Plan) -> list[str]:
+    """Agents that run already read their hooks at their start."""
+    from interpose.install.running_agents import running_agents
+
+    facts = plan.target.facts
+    found = [str(each.pid) for each in running_agents() if each.host == facts.name] if plan.changed else []
+    processes = f"process{'' if found[:-1] == [] else 'es'} {', '.join(found)}"
+    return [f"{facts.title} runs already and has read its hooks: start it again ({processes})."] if found else []
 
 
 def _list(args: argparse.Namespace, loaded: Loaded) -> int:

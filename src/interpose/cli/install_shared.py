@@ -1,4 +1,4 @@
-"""What `install` and `uninstall` share: which place is meant, the difference shown, and a yes asked for."""
+"""What `install` and `uninstall` share: which place is meant, what changes there, and the question before it does."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
 if TYPE_CHECKING:
     from interpose.install.plan import FileChange, Plan
+    from interpose.install.summary import SummaryLine
 
 EXIT_REFUSED = 1
 
@@ -48,6 +49,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cwd", default="", metavar="DIR", help="the project's directory (default: here)")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+    parser.add_argument("--diff", action="store_true", help="show every line that changes, too")
     parser.add_argument("-y", "--yes", action="store_true", help="don't ask at the terminal")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON, and don't ask")
 
@@ -86,11 +88,15 @@ def target_in(args: argparse.Namespace, verb: str) -> InstallTarget | int:
 
 
 def done(plan: Plan, loaded: Loaded, args: argparse.Namespace, advice: Iterable[str], verb: str) -> int:
-    """Show a plan, ask, and carry it out."""
+    """Show what a plan does, ask, and carry it out."""
     from interpose.install.apply import apply
+    from interpose.install.host_version import host_version
+    from interpose.install.summary import summary
 
-    told = list(advice)
+    told, lines = list(advice), summary(plan, host_version(plan.target.facts.setup))
     if not args.json:
+        _show_summary(lines)
+    if args.diff and not args.json:
         show(plan)
     agreed = args.dry_run or _agreed(plan, args)
     backups = apply(plan, loaded.places) if agreed and not args.dry_run and _worth_it(plan) else []
@@ -99,6 +105,7 @@ def done(plan: Plan, loaded: Loaded, args: argparse.Namespace, advice: Iterable[
             "ok": True, "host": plan.target.facts.name, "scope": plan.target.scope, "path": str(plan.target.path),
             "done": bool(agreed and not args.dry_run), "changes": [_told(change) for change in plan.changed],
             "backups": [str(path) for path in backups], "advice": told,
+            "summary": {line.label.replace(" ", "_"): line.text for line in lines},
         })  # fmt: skip
         return 0
     place = _spoken(plan.target.path)
@@ -116,6 +123,12 @@ def done(plan: Plan, loaded: Loaded, args: argparse.Namespace, advice: Iterable[
     for line in told:
         print(hanging("- ", visible(line)))
     return 0
+
+
+def _show_summary(lines: Iterable[SummaryLine]) -> None:
+    ink = Ink(colours_wanted())
+    for line in lines:
+        print(hanging(f"{ink(f'{line.label:12}', '2')}", visible(line.text)))
 
 
 def show(plan: Plan) -> None:

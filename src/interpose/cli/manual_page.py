@@ -18,6 +18,7 @@ _FILES = (
     ("~/.config/interpose/interpose.yaml", "what you set; `interpose config init` begins one"),
     ("~/.config/interpose/policy/", "your rules, and which packs are on"),
     ("~/.local/state/interpose/", "the record, hooks' clients, backups of agents' files, sockets"),
+    ("~/Library/Preferences/interpose/, ~/Library/Application Support/interpose/", "the same on macOS"),
     ("/etc/interpose/", "what an organisation sets for everybody on this machine"),
 )
 _CODES = (

@@ -5,24 +5,28 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from datetime import datetime
+from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 
 from interpose.approvals.desk import NO_SERVER
+from interpose.approvals.seal import open_verifier
 from interpose.cli.approvals_desk import EXIT_NOT_DONE, ServerDesk, add_place, answered, listening_desk, server_named
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.json_output import print_json
+from interpose.cli.kept_store import kept_store
 from interpose.cli.verdict_text import visible
 from interpose.config.load import load
 from interpose.errors import NotProvenError
+from interpose.notifications.standing import read_mute, read_standing
 
 HELP = "how people are told of questions: list channels, try them out, or mute them for a while"
 
-_EPILOG = """interpose notify list                 the channels, and how their last notification went
-interpose notify test [NAME ...]      send a try-out by each channel, or by these, and say what happened
-interpose notify mute 1h              send nothing for a while (24h at most); then one summary of what is still open
-interpose notify unmute               send again
+_EPILOG = """  interpose notify list               the channels, and how their last notification went
+  interpose notify test [NAME ...]    send a try-out by each channel, or by these, and say what happened
+  interpose notify mute 1h            send nothing for a while (24h at most), then one summary of what is open
+  interpose notify unmute             send again
 
 Channels are set as notifications.channels in interpose.yaml. The server sends: it must run.
 
@@ -87,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
                 return _told(args, _server(args).ask("DELETE", "notifications/mute", ListedChannels))
             case _:
                 _require_none(args)
-                return _told(args, _server(args).ask("GET", "notifications", ListedChannels))
+                return _told(args, _listed(args))
 
     return answered("notify", args, act)
 
@@ -119,6 +123,26 @@ def _mute(args: argparse.Namespace, minutes: int) -> int:
     return _told(args, _server(args).ask("POST", "notifications/mute", ListedChannels, {"minutes": minutes}))
 
 
+def _listed(args: argparse.Namespace) -> ListedChannels:
+    """As the server has it; without one, what is configured and what the store has."""
+    config = load(args.config).config
+    if (desk := server_named(args) or listening_desk(config)) is not None:
+        return desk.ask("GET", "notifications", ListedChannels)
+    with kept_store(config) as store:
+        channels = [
+            ListedChannel(
+                name=name, kind=one.kind, after=one.after, person=one.person, failed=how.failed, problem=how.problem,
+                at=how.at,
+            )
+            for name, one in config.notifications.channels.items()
+            for how in (read_standing(store, name),)
+        ]  # fmt: skip
+        mute = read_mute(store, open_verifier(Path(config.approvals.key)))
+    if mute is None or mute.until <= datetime.now(UTC):
+        return ListedChannels(channels=channels)
+    return ListedChannels(channels=channels, muted_until=mute.until, muted_by=mute.by)
+
+
 def _told(args: argparse.Namespace, found: ListedChannels) -> int:
     if args.json:
         print_json(msgspec.to_builtins(found))
@@ -126,7 +150,7 @@ def _told(args: argparse.Namespace, found: ListedChannels) -> int:
     for one in found.channels:
         print(channel_text(one))
     if not found.channels:
-        print("no channel is set: see notifications.channels in docs/notifications.md", file=sys.stderr)
+        print("no channel is set: see notifications.channels in `interpose help notifications`", file=sys.stderr)
     if found.muted_until is not None:
         until = f"{found.muted_until.astimezone():%Y-%m-%d %H:%M}"
         print(f"muted until {until}, by {visible(found.muted_by)}; end it with: interpose notify unmute")
@@ -150,5 +174,5 @@ def _test(args: argparse.Namespace, desk: ServerDesk) -> int:
         for one in tried:
             print(f"{one.channel:16} {one.kind}: {'sent' if one.sent else f'NOT SENT: {visible(one.problem)}'}")
         if not tried:
-            print("no channel is set: see notifications.channels in docs/notifications.md", file=sys.stderr)
+            print("no channel is set: see notifications.channels in `interpose help notifications`", file=sys.stderr)
     return 0 if tried and all(one.sent for one in tried) else EXIT_NOT_DONE

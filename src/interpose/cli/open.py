@@ -15,6 +15,7 @@ from interpose.cli.call_arguments import UsageError
 from interpose.cli.verdict_text import visible
 from interpose.config.load import load
 from interpose.errors import NotProvenError
+from interpose.platforms.system import this_system
 
 HELP = "show the page in your browser, and let the browser in by the code that it shows"
 
@@ -104,7 +105,7 @@ def _typed() -> str:
 
 
 def _has_screen() -> bool:
-    return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return this_system().has_screen or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _show(address: str) -> None:

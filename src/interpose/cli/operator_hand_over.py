@@ -20,9 +20,9 @@ from interpose.surfaces.hosts.all_hosts import HOSTS
 ABOUT = "let an agent ask ordinary questions at its own prompt, with `hooks.ask: host`"
 PATH = "operator/hand-overs"
 
-_EPILOG = """interpose operator handover claude-code          begin it; you prove to be a person, as for approvals
-interpose operator handover --list               which agents may ask, and where one ran something unasked
-interpose operator handover claude-code --end    questions wait in the queue again; no proof is needed
+_EPILOG = """  interpose operator handover claude-code          begin it; you prove to be a person, as for approvals
+  interpose operator handover --list               which agents may ask, and where one ran something unasked
+  interpose operator handover claude-code --end    questions wait in the queue again; no proof is needed
 
 exit codes: 0 done; 1 there is nothing to end, or the proof was not enough; 64 wrong usage; 70 internal error, or a
 server that can't be reached; 78 a configuration that can't be loaded"""

@@ -8,6 +8,7 @@ from interpose.cli.verbs import GROUPS, HELPS
 _HEAD = "The layer between AI agents and their tools: it allows, rewrites, asks about or refuses every call."
 _TAIL = (
     ("interpose VERB --help", "everything about one verb"),
+    ("interpose help", "the documentation, by topic"),
     ("interpose --version", "which version this is"),
     ("man interpose", "all of it on one page"),
 )

@@ -15,15 +15,17 @@ from interpose.approvals.questions import spoken_id
 from interpose.cli.approvals_desk import EXIT_NOT_DONE, ServerDesk, add_place, answered, listening_desk, server_named
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.json_output import print_json
+from interpose.cli.kept_store import kept_store
 from interpose.cli.verdict_text import visible
 from interpose.config.load import load
 from interpose.errors import NoQuestionError, NotProvenError
+from interpose.install.situation import standing_pauses
 
 HELP = "answer questions with yes for a while (10m, 8h at most); denies stand, it is recorded, and it ends by itself"
 
-_EPILOG = """interpose pause 10m --reason "moving files"     begin one; you prove to be no agent, as for approvals
-interpose pause list                            those that hold
-interpose pause end ID                          end one before its time; no proof is needed
+_EPILOG = """  interpose pause 10m --reason "moving files"    begin one; it needs the same proof as an approval
+  interpose pause list                           the pauses that count now
+  interpose pause end ID                         end one before its time; no proof is needed
 
 While a pause holds, what would be a question is let through, and its record names the pause. Refusals stay. So do
 questions that certain people must answer (`approvers`), and those about what guards the agent.
@@ -64,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         match args.act:
             case "list":
                 _require_no_id(args)
-                return _list(args, _server(args))
+                return _list(args)
             case "end":
                 return _end(args, _server(args))
             case _:
@@ -114,8 +116,8 @@ def _begin(args: argparse.Namespace, minutes: int) -> int:
     return 0
 
 
-def _list(args: argparse.Namespace, desk: ServerDesk) -> int:
-    found = desk.ask("GET", "pause", dict[str, list[ShownPause]])["pauses"]
+def _list(args: argparse.Namespace) -> int:
+    found = _standing(args)
     if args.json:
         print_json({"pauses": msgspec.to_builtins(found)})
         return 0
@@ -124,6 +126,18 @@ def _list(args: argparse.Namespace, desk: ServerDesk) -> int:
     if not found:
         print("nothing is paused", file=sys.stderr)
     return 0
+
+
+def _standing(args: argparse.Namespace) -> list[ShownPause]:
+    """What the server has; without one, what the store has."""
+    config = load(args.config).config
+    if (desk := server_named(args) or listening_desk(config)) is not None:
+        return desk.ask("GET", "pause", dict[str, list[ShownPause]])["pauses"]
+    with kept_store(config) as store:
+        return [
+            ShownPause(id=one.id, by=one.by, begun=one.given, ends=one.ends, agent=one.agent, reason=one.comment)
+            for one in standing_pauses(config, store)
+        ]
 
 
 def _end(args: argparse.Namespace, desk: ServerDesk) -> int:

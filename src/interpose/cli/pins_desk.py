@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from interpose.cli.approvals_desk import ServerDesk, listening_desk, server_named, started_desk
+from interpose.cli.kept_store import kept_store
 from interpose.config.load import load
 from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
@@ -20,7 +21,6 @@ from interpose.pins.pin_desk import PinChoice, PinDesk
 from interpose.pins.pin_files import PinFiles
 from interpose.pins.pin_rows import PinRow, rows_of
 from interpose.service.pin_records import pins_directory
-from interpose.store import open_store
 
 
 class _Rows(Struct, frozen=True):
@@ -80,11 +80,8 @@ class KeptPins:
         keys = load_keys(Path(config.ledger.directory))
         if keys is None or not directory.is_dir():
             return []
-        store = open_store(config.store.url or str(Path(config.ledger.directory) / "ledger.db"), read_only=True)
-        try:
+        with kept_store(config) as store:
             return rows_of(PinDesk(PinFiles(directory, keys.digests, store)), server, config.gateway.servers)
-        finally:
-            store.close()
 
     def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say yes, at a server that is started for it."""

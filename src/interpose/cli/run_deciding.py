@@ -206,17 +206,18 @@ class TerminalPerson:
 
     def _prove(self) -> None:
         from interpose.proof.agents import SeenAgents
+        from interpose.proof.proof import kind_of
         from interpose.proof.terminal import prove_terminal, start_of
         from interpose.service.answering import AGENTS
 
-        match self._settings.proof:
+        match kind := kind_of(self._settings.proof):
             case "terminal":
                 seen = SeenAgents(Path(self._settings.directory) / AGENTS)
                 prove_terminal(os.getpid(), start_of(os.getpid()), seen)
             case "token":
                 pass  # the operator lets every process of this user answer
             case "passphrase" | "code" | "user":
-                raise NotProvenError(f"approvals.proof is {self._settings.proof}, which only a server can take")
+                raise NotProvenError(f"approvals.proof is {kind}, which only a server can take")
 
 
 def answered_at_terminal(config: Config, call: ToolCall, answer: RunAnswer) -> bool:

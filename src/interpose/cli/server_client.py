@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import pwd
 import socket
-import struct
 from http.client import HTTPConnection, HTTPSConnection
 from urllib.parse import urlsplit
+
+from interpose.platforms.peers import peer_credentials
 
 
 def connection_to(at: str, timeout: float, *, of_anyone: bool = False) -> HTTPConnection:
@@ -41,7 +42,8 @@ def _own_socket(path: str, timeout: float, *, of_anyone: bool) -> socket.socket:
     try:
         connected.settimeout(timeout)
         connected.connect(path)
-        _pid, owner, _group = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        found = peer_credentials(connected)
+        owner = -1 if found is None else found.uid
         if not of_anyone and owner not in (os.geteuid(), 0):
             raise PermissionError(f"the server belongs to user {owner}")
     except BaseException:

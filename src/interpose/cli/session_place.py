@@ -13,15 +13,14 @@ from msgspec import Struct
 
 from interpose.cli.approvals_desk import ServerDesk, listening_desk, server_named, started_desk
 from interpose.cli.call_arguments import UsageError
+from interpose.cli.kept_store import kept_store
 from interpose.config.load import load
 from interpose.config.settings import Config
-from interpose.errors import StoreError
 from interpose.governance.session_keeper import SessionKeeper
-from interpose.governance.session_views import GovernedDetail, detail_of
+from interpose.governance.session_views import GovernedDetail
 from interpose.ledger.times import moment_ns
 from interpose.service.seen_sessions import SeenSession, seen_sessions
 from interpose.service.session_desk import SessionDesk
-from interpose.store import open_store
 from interpose.store.protocols import Store
 
 T = TypeVar("T")
@@ -89,7 +88,7 @@ class OwnSessions:
         """One governed session: as the server knows it, if one runs."""
         if (desk := listening_desk(self._config)) is not None:
             return ServedSessions(desk).session(id)
-        return self._read(lambda _store, desk: detail_of(desk.session(id)))
+        return self._read(lambda _store, desk: desk.detail(desk.session(id)))
 
     def halt(self, id: str, reason: str) -> GovernedDetail:
         """Stop its tools, at a server that is started for it if none runs."""
@@ -103,15 +102,8 @@ class OwnSessions:
         return ServedSessions(started_desk(self._config)).lift(id, comment)
 
     def _read(self, look: Callable[[Store, SessionDesk], T]) -> T:
-        config = self._config
-        where = config.store.url or str(Path(config.ledger.directory) / "ledger.db")
-        if not config.store.url and not Path(where).is_file():
-            raise StoreError(f"no session was ever seen: there is no ledger at {where}")
-        store = open_store(where, read_only=True)
-        try:
-            return look(store, SessionDesk(SessionKeeper(store)))
-        finally:
-            store.close()
+        with kept_store(self._config) as store:
+            return look(store, SessionDesk(SessionKeeper(store), checkpoints=Path(self._config.governance.checkpoints)))
 
 
 def session_place(args: argparse.Namespace) -> SessionPlace:

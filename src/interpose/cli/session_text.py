@@ -89,6 +89,9 @@ def detail_text(shown: GovernedDetail, ink: Ink) -> str:
         lines += ["", f"  {ink('agents', '1')}", *(f"    {line}" for line in tree(shown.agents))]
     lines += _delegations(shown, ink)
     lines += _violations(shown, ink)
+    if shown.checkpoints:
+        lines += ["", f"  {ink('halts', '1')}  what it was at is in these files"]
+        lines += [f"    {_moment(one.at)}  {visible(one.path)}" for one in shown.checkpoints[:_MOST_SHOWN]]
     return "\n".join(lines)
 
 

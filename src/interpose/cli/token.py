@@ -16,7 +16,7 @@ from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.closed_values import one_of
 from interpose.cli.json_output import print_json
-from interpose.cli.server_client import connection_to
+from interpose.cli.server_client import connection_to, reachable
 from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
 from interpose.errors import ConfigError, ServerError, text_of
@@ -60,15 +60,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run `interpose token`."""
     try:
-        server = load(args.config).config.server
+        config = load(args.config).config
+        server = config.server
         if not server.tokens_file:
             raise UsageError("server.tokens_file is empty: there are no tokens")
-        file = Path(server.tokens_file)
+        file, sockets = Path(server.tokens_file), (server.socket, config.hooks.socket)
         match args.act:
             case "new":
-                return _new(args, file, server.socket)
+                return _new(args, file, sockets)
             case "revoke":
-                return _revoke(args, file, server.socket)
+                return _revoke(args, file, sockets)
             case _:
                 return _list(args, file)
     except UsageError as error:
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _new(args: argparse.Namespace, file: Path, socket: str) -> int:
+def _new(args: argparse.Namespace, file: Path, sockets: tuple[str, ...]) -> int:
     known = open_tokens(file)
     try:
         require_name(args.name)
@@ -93,7 +94,7 @@ def _new(args: argparse.Namespace, file: Path, socket: str) -> int:
     line = f"{args.name} {args.role} sha256:{_digest(secret)}{f' until={until}' if until else ''}\n"
     text = file.read_text(encoding="ascii")
     _write(file, text + ("" if text.endswith("\n") else "\n") + line)
-    taken = _reload(socket, known.secret_of("operator"))
+    taken = _reload(sockets, known.secret_of("operator"))
     if args.json:
         print_json({"name": args.name, "role": args.role, "token": secret, "until": until, "server": taken})
         return 0
@@ -134,7 +135,7 @@ def _shown(token: Token) -> str:
     return "" if token.until is None else token.until.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _revoke(args: argparse.Namespace, file: Path, socket: str) -> int:
+def _revoke(args: argparse.Namespace, file: Path, sockets: tuple[str, ...]) -> int:
     known = open_tokens(file)
     if all(token.name != args.name for token in known.entries):
         print(f"interpose token revoke: there is no token of {visible(args.name)}", file=sys.stderr)
@@ -143,7 +144,7 @@ def _revoke(args: argparse.Namespace, file: Path, socket: str) -> int:
         raise UsageError("it is the only token; make another one first")
     lines = file.read_text(encoding="ascii").splitlines(keepends=True)
     _write(file, "".join(line for line in lines if line.split()[:1] != [args.name]))
-    taken = _reload(socket, known.secret_of("operator"))
+    taken = _reload(sockets, known.secret_of("operator"))
     if args.json:
         print_json({"name": args.name, "revoked": True, "server": taken})
     else:
@@ -166,10 +167,13 @@ def _write(file: Path, text: str) -> None:
         raise
 
 
-def _reload(socket: str, token: str) -> str:
-    """Let a server that runs take the tokens over, and say what came of it."""
+def _reload(sockets: tuple[str, ...], token: str) -> str:
+    """Let a server that runs take the tokens over, and say whether it did. One that a hook started has its socket."""
+    socket = next((each for each in sockets if each and reachable(each)), "")
+    if not socket:
+        return "No server runs here; the next one reads the file."
     try:
-        if not socket or not token:
+        if not token:
             raise OSError("no way to a server")
         connection = connection_to(socket, TIMEOUT)
         try:
@@ -177,8 +181,6 @@ def _reload(socket: str, token: str) -> str:
             done = connection.getresponse().status == 200
         finally:
             connection.close()
-    except FileNotFoundError:
-        return "No server runs here; the next one reads the file."
     except (OSError, HTTPException):
         done = False
     return "The server knows." if done else "Let the server read the file: send it SIGHUP, or start it anew."

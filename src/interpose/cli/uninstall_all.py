@@ -55,7 +55,7 @@ def _loaded() -> tuple[Loaded, str]:
 def _show(removal: Removal, args: argparse.Namespace) -> None:
     ink = Ink(colours_wanted())
     for plan in removal.plans:
-        if args.dry_run:
+        if args.diff:
             show(plan)
         said = "hooks go" if plan.changed else "is forgotten: there is nothing any more"
         _row(ink, "agent", f"{plan.target.facts.title}, {spoken_path(plan.target.path)} ({plan.target.scope}): {said}")

@@ -9,8 +9,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Guard an agent": (
         "interpose install claude-code",
         {
-            "install": "put Interpose into an agent's hooks: shows the difference, keeps a copy, can be undone to the "
-            "byte",
+            "install": "put Interpose into an agent's hooks: without HOST, offers the agents found here; shows what "
+            "changes, keeps a copy, can be undone byte for byte",
             "uninstall": "take Interpose out of an agent's hooks; nothing else in the file changes",
             "doctor": "run every installed hook with a harmless canary and say whether it holds, how fast, and what "
             "would open it",
@@ -81,6 +81,10 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "serve": "start the decision server: an HTTP API on loopback and a Unix socket",
             "token": "make, list and take back the tokens of those who may ask the server",
         },
+    ),
+    "Read the documentation": (
+        "interpose help approvals",
+        {"help": "read the documentation: the list of topics, a page, or the help of a verb"},
     ),
     "For hooks and shells": (
         "interpose completion bash",

@@ -36,7 +36,7 @@ def advice(plan: Plan, records: list[Installed], directory: Path) -> Iterator[st
     elif loose := unprotected():
         yield f"{loose}. An environment of its own is protected as a whole: {proposal(facts.name)}."
     yield from _double(plan, records)
-    for reason in setup.opens_on:
+    for reason in () if setup.fail_closed else setup.opens_on:  # where it has a switch, the summary says what it does
         yield f"What {facts.title} lets through unasked: {reason}."
 
 

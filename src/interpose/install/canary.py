@@ -11,12 +11,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from interpose.ledger.canaries import SESSION
 from interpose.surfaces.hosts.events import Host, Reply
-
-SESSION = "interpose-doctor"
-REFUSED = "truncate -s +0 /etc/passwd"
-"""Always refused, as it writes to a vital file. Whoever ran it all the same would add nothing to that file."""
-ALLOWED = "true"
 
 Answer = Literal["allowed", "refused", "unclear"]
 _ANYTHING = "\0anything"
@@ -34,13 +30,6 @@ class CanaryAnswer(Struct, frozen=True):
 def canary(host: Host, command: str) -> bytes:
     """An event of this host that asks about a shell command."""
     return json.dumps(_filled(host.facts.setup.canary, {"COMMAND": command, "SESSION": SESSION})).encode()
-
-
-def is_canary(session: str, arguments: object) -> bool:
-    """Whether a recorded call was one. Who only calls a session so is none, unless no arguments are kept."""
-    if session != SESSION:
-        return False
-    return not isinstance(arguments, dict) or arguments.get("command") in (REFUSED, ALLOWED)
 
 
 def sent(host: Host, words: Sequence[str], command: str, seconds: float) -> CanaryAnswer:

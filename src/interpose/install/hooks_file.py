@@ -83,6 +83,10 @@ class HooksFile:
         """Whether somebody else's program has the place of the one that shows questions."""
         return self._line is not None and not _is_our_hook(self._line.value, ours)
 
+    def has_our_line(self, ours: IsOurs) -> bool:
+        """Whether our program has that place."""
+        return self._line is not None and _is_our_hook(self._line.value, ours)
+
     def has(self, wanted: dict[str, Any], ours: IsOurs) -> bool:
         """Whether exactly these hooks are there, and no others of ours."""
         if self._hooks is None or self._missing_top(wanted):
@@ -185,7 +189,7 @@ class HooksFile:
 
     def _our_line(self, ours: IsOurs) -> list[Member]:
         """INVARIANT: what a user put in the place of our line, be it after us, stays."""
-        return [] if self._line is None or self.has_others_line(ours) else [self._line]
+        return [self._line] if self._line is not None and self.has_our_line(ours) else []
 
     @property
     def _line(self) -> Member | None:

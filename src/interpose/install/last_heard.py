@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from interpose.formats.counted import plural
-from interpose.install.canary import SESSION
+from interpose.ledger.canaries import SESSION
 from interpose.ledger.entry import Decided
 from interpose.store.protocols import Query, Store
 from interpose.surfaces.hosts.host_sessions import PREFIX, heard

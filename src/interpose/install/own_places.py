@@ -1,6 +1,6 @@
 """Every file and directory that Interpose keeps for a user, by name: what is removed goes by this table.
 
-docs/install.md lists them for people; a test holds both against what a whole trial leaves in a fresh home.
+`interpose help install` lists them for people; a test holds both against what a whole trial leaves in a fresh home.
 """
 
 from __future__ import annotations

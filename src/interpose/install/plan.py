@@ -290,12 +290,12 @@ def _whole(path: Path, text: str, mode: int, root: Path, was: Installed | None) 
 def _scripts(
     target: InstallTarget, host: Host, client: HookClient, *, fail_open: bool
 ) -> Mapping[Path, tuple[str, int]]:
-    broken = host.broken("Interpose's hook can't be started, so this is refused. `interpose doctor` says why")
+    broken = host.broken("The hook of Interpose did not start, so this is denied. `interpose doctor` says why")
     asked = f"{shlex.quote(client.program)} || printf %s {shlex.quote(broken.stdout.decode())}"
     if not fail_open:
-        gone = host.broken(f"Interpose refused this: {GONE} remove its scripts from {target.path}")
+        gone = host.broken(f"Interpose denied this: {GONE} remove its scripts from {target.path}")
         there = " && ".join(f"test -e {shlex.quote(file)}" for file in needed())
-        asked = f"if {there}; then {asked}; else printf %s {shlex.quote(gone.stdout.decode())}; fi"
+        asked = f"if {there}; then\n  {asked}\nelse\n  printf %s {shlex.quote(gone.stdout.decode())}\nfi"
     script = f"#!/bin/sh\n# Asks Interpose about one event of {host.facts.title}. {MADE_BY}\n{asked}\n"
     return {target.path / event.name: (script, 0o755) for event in target.facts.setup.events}
 

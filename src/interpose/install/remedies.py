@@ -44,10 +44,10 @@ REMEDIES = {
     "unapproved": "look at the call, and at the mode in which the agent works: docs/agents says which modes ask",
     "grants": "find out who wrote there; `interpose grants list` shows it, `interpose grants revoke ID` removes it",
     "let through": "look why, correct that, install without --fail-open, and remove this file",
-    "interpreter": "find out who changed it, and make the environment anew: docs/install.md says how",
+    "interpreter": "find out who changed it, and make the environment anew: `interpose help install` says how",
     "start files": "find out who put it there, and remove it",
     "program files": "find out who changed it, and install Interpose again",
-    "hooks": "`interpose install {host}` guards an agent; `interpose install --list` names them",
+    "hooks": "`interpose install {host}` guards an agent; `interpose install` alone offers those that it finds",
 }
 
 

@@ -30,6 +30,7 @@ from interpose.install.records import Installed, Records, recorded_target
 from interpose.install.situation import ListeningServer, listening
 from interpose.install.stopping import hooks_that_stay, stopped
 from interpose.install.trees import remove_empty, remove_tree
+from interpose.platforms.processes import owner_of
 from interpose.surfaces.hook_clients.on_demand import started_server
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
@@ -235,7 +236,7 @@ def _servers(config: Config) -> list[ListeningServer]:
 
 def _is_ours(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}").stat().st_uid == os.geteuid()
+        return owner_of(pid) == os.geteuid()
     except OSError:
         return False
 

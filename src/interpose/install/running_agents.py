@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -12,8 +11,8 @@ from interpose.agents.known_agents import AGENT_OF
 from interpose.agents.off_flags import off_flags_in
 from interpose.agents.off_variables import moves_settings, off_in_environment
 from interpose.config.places import places_of
+from interpose.platforms import processes
 
-PROCESSES = Path("/proc")
 _INTERPRETERS = ("node", "nodejs", "bun", "deno", "python", "python3")
 _LARGEST = 1 << 20
 
@@ -35,20 +34,18 @@ def running_agents(environ: Mapping[str, str] = os.environ) -> list[RunningAgent
 
 def _found(environ: Mapping[str, str], home: str) -> Iterator[RunningAgent]:
     try:
-        names = [name for name in os.listdir(PROCESSES) if name.isdecimal()]  # noqa: PTH208 - thousands of them
+        everyone = processes.all_pids()
     except OSError:
         return
-    for name in names:
-        place = PROCESSES / name
+    for pid in everyone:
         try:
-            about = place.stat()
-            if about.st_uid != os.geteuid():
+            if processes.owner_of(pid) != os.geteuid():
                 continue
-            words = _texts(place / "cmdline")
+            words = _texts(processes.command_line(pid, _LARGEST))
             host = _agent(words)
             if host:
-                off = _off(host, words, _variables(place), environ, home)
-                yield RunningAgent(host=host, pid=int(name), since_ns=about.st_ctime_ns, off=off)
+                off = _off(host, words, _variables(pid), environ, home)
+                yield RunningAgent(host=host, pid=pid, since_ns=processes.started_ns(pid), off=off)
         except OSError:
             continue
 
@@ -76,11 +73,10 @@ def _off(host: str, words: list[str], its: Mapping[str, str], environ: Mapping[s
     return ""
 
 
-def _variables(place: Path) -> dict[str, str]:
-    pairs = [text.partition("=") for text in _texts(place / "environ")]
+def _variables(pid: int) -> dict[str, str]:
+    pairs = [text.partition("=") for text in _texts(processes.environment(pid, _LARGEST))]
     return {name: value for name, _, value in pairs}
 
 
-def _texts(file: Path) -> list[str]:
-    with file.open("rb") as opened:
-        return opened.read(_LARGEST).decode("utf-8", "replace").rstrip("\0").split("\0")
+def _texts(data: bytes) -> list[str]:
+    return data.decode("utf-8", "replace").rstrip("\0").split("\0")

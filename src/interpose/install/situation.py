@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 from collections.abc import Mapping
 from pathlib import Path
 from time import time_ns
@@ -19,10 +18,12 @@ from interpose.approvals.uses import Uses
 from interpose.config.settings import Config
 from interpose.errors import DamagedStoreError, InterposeError, text_of
 from interpose.formats.counted import plural
-from interpose.install.canary import SESSION
 from interpose.install.last_heard import LastHeard, seen_hosts
 from interpose.install.unheard_sessions import UnheardSession, unheard_sessions
 from interpose.ledger import Recovery, places_of, ran_unapproved, verify_directory, verify_notes
+from interpose.ledger.canaries import SESSION
+from interpose.platforms.peers import peer_credentials
+from interpose.platforms.processes import started_ns
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store
 from interpose.surfaces.hook_clients.fail_open_log import let_through_in, spool_of
@@ -131,7 +132,7 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
             ledger = _unreadable(place, error)
     else:  # nobody was ever heard: whoever works never asked
         unheard = unheard_sessions(installed, None)
-        if gone := _gone(directory):
+        if gone := ledger_gone(directory):
             ledger = LedgerState(place=place, problem=gone)
     if problem := _alarm(config):
         ledger = replace(ledger, problem=problem)
@@ -202,9 +203,13 @@ def grant_flaws(config: Config, store: Store) -> tuple[str, ...]:
     return tuple(store_desk(config, store).flaws().values())
 
 
+def standing_pauses(config: Config, store: Store) -> list[Given]:
+    """Pauses that hold now."""
+    return [given for given in store_desk(config, store).grants() if given.scope.kind == "pause" and not given.problem]
+
+
 def _pauses(config: Config, store: Store) -> tuple[str, ...]:
-    found = (given for given in store_desk(config, store).grants() if given.scope.kind == "pause" and not given.problem)
-    return tuple(_pause_text(given) for given in found)
+    return tuple(_pause_text(given) for given in standing_pauses(config, store))
 
 
 def _pause_text(given: Given) -> str:
@@ -251,7 +256,7 @@ def ledger_flaw(config: Config) -> str | None:
     if config.store.url or (database.is_file() and database.stat().st_size > _VERIFIED_BYTES):
         return None
     if not database.is_file():
-        return _gone(directory)
+        return ledger_gone(directory)
     try:
         store = open_store(database, read_only=True)
         try:
@@ -272,14 +277,20 @@ def _says_anything(connected: socket.socket) -> bool:
         return False
 
 
-def _gone(directory: Path) -> str:
-    """What is wrong with a ledger that has no database."""
+def ledger_gone(directory: Path) -> str:
+    """What is wrong with a ledger that has no database; empty if nothing was recorded yet."""
     count = len(list((directory / "heads").glob("*")))
     return (
         f"ledger.db is gone, and {plural(count, 'chain')} had entries in it. See `interpose audit recover`"
         if count
         else ""
     )
+
+
+def _listener(connected: socket.socket) -> tuple[int, int]:
+    """Process and user of who listens. A user that the system does not name is nobody's."""
+    found = peer_credentials(connected)
+    return (0, -1) if found is None else (found.pid, found.uid)
 
 
 def listening(path: str) -> ListeningServer:
@@ -290,7 +301,7 @@ def listening(path: str) -> ListeningServer:
         with socket.socket(socket.AF_UNIX) as connected:
             connected.settimeout(2.0)
             connected.connect(path)
-            pid, owner, _group = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            pid, owner = _listener(connected)
             answers = owner in (os.geteuid(), 0) and _says_anything(connected)
     except (FileNotFoundError, ConnectionRefusedError):
         return ListeningServer(path)
@@ -301,6 +312,6 @@ def listening(path: str) -> ListeningServer:
     if not answers:
         return ListeningServer(path, pid, problem=_STOPPED.format(pid=pid))
     try:
-        return ListeningServer(path, pid, int(Path(f"/proc/{pid}").stat().st_ctime))
+        return ListeningServer(path, pid, started_ns(pid) // 10**9)
     except OSError:
         return ListeningServer(path, pid)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
-from pathlib import Path
 from time import monotonic, sleep
 
 from interpose.config.places import Places
 from interpose.errors import text_of
+from interpose.platforms import processes
+from interpose.platforms.process_handle import ProcessHandle
 
 _HOOKS_END_IN, _LOOK = 10.0, 0.02
 _PROGRAM = b"\0-m\0interpose\0hook\0"
 _MORE = 2.0
 _KILLED_IN = 5.0
+_LARGEST = 4 << 20
 
 
 def hooks_that_stay(places: Places) -> list[int]:
@@ -31,13 +32,13 @@ def _hooks(places: Places) -> list[int]:
     """Our clients, the programs that they start, and what these start before it is a server."""
     client, home = f"{places.state}/hooks/".encode(), f"HOME={places.home}".encode()
     found: list[int] = []
-    for place in Path("/proc").iterdir():
+    for pid in processes.all_pids():
         try:
-            if not place.name.isdecimal() or place.stat().st_uid != os.geteuid():
+            if processes.owner_of(pid) != os.geteuid():
                 continue
-            words = (place / "cmdline").read_bytes()
-            if (client in words or _PROGRAM in words) and home in (place / "environ").read_bytes().split(b"\0"):
-                found.append(int(place.name))
+            words = processes.command_line(pid, _LARGEST)
+            if (client in words or _PROGRAM in words) and home in processes.environment(pid, _LARGEST).split(b"\0"):
+                found.append(pid)
         except OSError:
             continue  # it has ended
     return found
@@ -46,7 +47,7 @@ def _hooks(places: Places) -> list[int]:
 def stopped(pid: int, seconds: float) -> str:
     """End it, and wait for its end. Empty, or why it could not be done."""
     try:
-        handle = os.pidfd_open(pid)
+        handle = ProcessHandle(pid)
     except ProcessLookupError:
         return ""
     except OSError as error:
@@ -54,13 +55,13 @@ def stopped(pid: int, seconds: float) -> str:
     try:
         for ways, wait in (((signal.SIGTERM, signal.SIGCONT), seconds + _MORE), ((signal.SIGKILL,), _KILLED_IN)):
             for way in ways:  # one that is stopped hears nothing before it goes on
-                signal.pidfd_send_signal(handle, way)
-            if select.select([handle], [], [], wait)[0]:
+                handle.send(way)
+            if handle.wait(wait):
                 return ""
     except ProcessLookupError:
         return ""
     except OSError as error:
         return text_of(error)
     finally:
-        os.close(handle)
+        handle.close()
     return "it does not end"

@@ -17,6 +17,7 @@ from interpose.install.last_heard import LastHeard, span
 from interpose.install.last_worked import last_trace
 from interpose.install.running_agents import RunningAgent
 from interpose.install.unheard_sessions import UnheardSession
+from interpose.platforms.processes import where_shown
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 _SILENT_NS = 600 * 1_000_000_000
@@ -92,7 +93,7 @@ def unasked_work(
         if process.off:
             yield Unguarded("never asked", "open",
                             f"process {process.pid} was started with {process.off}: it asks no hook",
-                            f"/proc/{process.pid}/cmdline")  # fmt: skip
+                            where_shown(process.pid))  # fmt: skip
         elif heard_ns < process.since_ns < time_ns() - _STARTING_NS:
             yield Unguarded("never asked", "note",
                             f"process {process.pid} of {facts.title} started {ago(process.since_ns)}, and nothing was "

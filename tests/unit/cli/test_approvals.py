@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -38,6 +37,7 @@ from interpose.surfaces.http_server.listener import Unix
 from interpose.surfaces.http_server.tokens import read_tokens
 from interpose.surfaces.http_server.trust import Trust
 from interpose.types import Context, Deny, Finding, PermissionRequest, ToolCall
+from tests.patience import PATIENCE
 from tests.servers import running, service_in
 
 ME = user_name()
@@ -158,13 +158,6 @@ def test_without_a_server_questions_are_shown_and_not_answered(
         for words in (("approve", id), ("deny", id)):
             code, _, err = said(capsys, "approvals", *words)
             assert (code, "no server runs" in err, "interpose serve" in err) == (1, True, True), err
-
-
-def test_nothing_was_ever_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "none"))
-    code, _, err = said(capsys, "approvals", "list")
-    assert (code, "there is no ledger at" in err) == (70, True)
-    assert not (tmp_path / "none").exists(), "looking makes nothing"
 
 
 BERLIN = timezone(timedelta(hours=1))
@@ -296,7 +289,7 @@ sys.exit(main(["approvals", "watch"]))"""
         os.write(self._master, keys.encode())
 
     def ended(self) -> int:
-        code = self._process.wait(30)
+        code = self._process.wait(PATIENCE)
         os.close(self._master)
         return code
 
@@ -341,6 +334,59 @@ def test_watch_answers_as_questions_come(desk: Desk, terminal: Terminal) -> None
     }  # fmt: skip
     assert [answers[f"do {word}"] is None for word in ("no", "enter", "later", "last")] == [False, False, True, True]
     assert {question.state for question in desk.recent() if question.answer} == {"approved", "denied"}
+
+
+CHANGED = "\x15"
+"""Ctrl-U empties the line that is edited."""
+
+
+def test_a_command_is_edited_and_approved_by_the_id(desk: Desk, terminal: Terminal) -> None:
+    id = queued(desk, request("git push --force"))
+    terminal.until("[q] quit ")
+    terminal.press("e")
+    assert "git push --force" in terminal.until("> git push --force"), "what would run is on the line"
+    terminal.press("-with-lease\r")
+    assert "git push --force-with-lease" in terminal.until("and Enter: ")
+    assert desk.question(id).state == "waiting", "an edit alone approves nothing"
+    terminal.press(f"{id[:4]}\r")
+    terminal.until("approved as edited")
+    answer = desk.question(id).answer
+    assert answer is not None
+    assert answer.arguments == {"command": "git push --force-with-lease"}
+
+
+@pytest.mark.parametrize("keys", ["\r", f"{CHANGED}\r", "\x03"], ids=["unchanged", "empty", "Ctrl-C"])
+def test_an_edit_is_given_up(desk: Desk, terminal: Terminal, keys: str) -> None:
+    id = queued(desk, request("make it so"))
+    terminal.until("[q] quit ")
+    terminal.press("e")
+    terminal.until("> make it so")
+    terminal.press(keys)
+    terminal.until("not edited")
+    terminal.until("[q] quit ")
+    assert desk.question(id).state == "waiting"
+    terminal.press("n")
+    terminal.until("denied")
+
+
+def test_a_call_of_many_lines_is_edited_as_json(desk: Desk, terminal: Terminal) -> None:
+    id = queued(desk, request("one\n\x1b[2Jtwo"))
+    terminal.until("[q] quit ")
+    terminal.press("e")
+    shown = terminal.until("two")
+    assert "\x1b[2J" not in shown, "what would steer the terminal is spelled out"
+    terminal.press(f'{CHANGED}["one"]\r')
+    terminal.until("arguments are an object")
+    terminal.until("[q] quit ")
+    terminal.press("e")
+    terminal.until("two")
+    terminal.press(f'{CHANGED}{{"command": "one"}}\r')
+    terminal.until("and Enter: ")
+    terminal.press(f"{id[:4]}\r")
+    terminal.until("approved as edited")
+    answer = desk.question(id).answer
+    assert answer is not None
+    assert answer.arguments == {"command": "one"}
 
 
 def test_only_a_key_of_its_own_is_an_answer(desk: Desk, terminal: Terminal) -> None:

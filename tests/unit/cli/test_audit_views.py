@@ -14,7 +14,7 @@ from interpose.cli import main
 from interpose.cli.audit_text import lines
 from interpose.cli.verdict_text import Ink
 from interpose.engine import Engine
-from interpose.install.canary import ALLOWED, REFUSED, SESSION
+from interpose.ledger.canaries import ALLOWED, REFUSED, SESSION
 from interpose.registry import InterceptorRegistry
 from interpose.store import open_store
 from interpose.types import Context, ToolCall

@@ -17,6 +17,7 @@ from interpose.cli.check import CallJudge, home_of, judge_rows
 from interpose.cli.jsonl_rows import MAX_ROW_BYTES
 from interpose.cli.verdict_text import Ink, columns, explain, visible
 from interpose.types import ToolCall
+from tests.patience import PATIENCE
 
 CWD, HOME = "/workspace/project", "/home/dev"
 JUDGE = CallJudge(open_engines)
@@ -240,7 +241,7 @@ def test_a_driver_that_waits_for_each_answer_is_not_left_waiting() -> None:
             assert select.select([process.stdout], [], [], 20)[0], "no answer while the driver waits"
             assert json.loads(process.stdout.readline())["id"] == index
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
     finally:
         process.kill()
         process.stdout.close()

@@ -10,7 +10,7 @@ import pytest
 
 from interpose.cli import EXIT_CONFIG, main
 
-QUESTION = "Throws away every change that is not committed."
+QUESTION = "Discards every change that is not committed."
 
 
 class Person(io.StringIO):

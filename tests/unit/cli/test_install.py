@@ -11,6 +11,8 @@ import pytest
 
 from interpose.cli import main
 from interpose.config import load as config_load
+from interpose.config.load import load
+from interpose.install.records import Records
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.unit.install.homes import answered, new_home, target, tree
 
@@ -32,23 +34,136 @@ def settings(home: Path) -> Path:
     return path
 
 
-def test_the_difference_is_shown_and_undone(settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+LABELS = ["agent", "file", "events", "changes", "if it fails"]
+
+
+def test_five_lines_are_shown_and_undone(settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install", "claude"]) == 0
-    shown = capsys.readouterr().out
-    for part in (
-        "--- ~/.claude/settings.json",
-        '-  "model": "opus"', '+  "model": "opus",', '+    "PreToolUse": [',
-        "Claude Code: installed at ~/.claude/settings.json.", "What was there before is kept in ~/.local/state/",
-        "- Cursor, VS Code may run this file, too",
-    ):  # fmt: skip
-        assert part in shown
+    shown = capsys.readouterr().out.splitlines()
+    assert [line[:12].strip() for line in shown[:5]] == LABELS
+    assert shown[1] == "file        ~/.claude/settings.json; a copy of it is kept"
+    assert shown[2] == "events      9: PreToolUse and PermissionRequest decide, 7 report"
+    changes = (
+        "adds 9 hooks and the statusLine, and changes nothing else; writes 3 files in ~/.local/state/interpose/hooks"
+    )
+    assert shown[3] == f"changes     {changes}"
+    assert shown[5] == "Claude Code: installed at ~/.claude/settings.json."
+    assert shown[6].startswith("What was there before is kept in ~/.local/state/")
+    assert any(line.startswith("- Cursor, VS Code may run this file, too") for line in shown)
+    assert shown[-1].startswith("Next: `interpose doctor` ")
+    assert not [line for line in shown if line.startswith("+")]
     assert main(["install", "claude-code"]) == 0
-    assert "Claude Code is already installed at ~/.claude/settings.json." in capsys.readouterr().out
+    again = capsys.readouterr().out
+    assert "changes     nothing: it is as it should be" in again
+    assert "Claude Code is already installed at ~/.claude/settings.json." in again
     assert main(["uninstall", "claude-code"]) == 0
-    assert "Claude Code: uninstalled at" in capsys.readouterr().out
+    gone = capsys.readouterr().out
+    assert "changes     removes 9 hooks and the statusLine, and nothing else; removes 3 files in" in gone
+    assert "Claude Code: uninstalled at" in gone
     assert settings.read_text(encoding="utf-8") == TEXT
     assert main(["uninstall", "claude-code"]) == 0
     assert "Claude Code is not installed at" in capsys.readouterr().out
+
+
+def test_the_difference_is_shown_to_those_who_ask(settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install", "claude", "--diff"]) == 0
+    shown = capsys.readouterr().out
+    assert [line[:12].strip() for line in shown.splitlines()[:5]] == LABELS
+    for part in (
+        "--- ~/.claude/settings.json", '-  "model": "opus"', '+  "model": "opus",', '+    "PreToolUse": [',
+        "writes ~/.local/state/interpose/hooks/claude-code",
+    ):  # fmt: skip
+        assert part in shown
+    assert main(["uninstall", "claude", "--diff"]) == 0
+    assert '-    "PreToolUse": [' in capsys.readouterr().out
+
+
+def program(home: Path, name: str, says: str) -> None:
+    place = home / "bin" / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(f"#!/bin/sh\necho {says}\n")
+    place.chmod(0o755)
+
+
+@pytest.fixture
+def found(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with two agents: one by its program, one by its directory."""
+    monkeypatch.setenv("PATH", str(home / "bin"))
+    program(home, "claude", "2.1.400")
+    (home / ".codex").mkdir()
+    return home
+
+
+def test_without_an_agent_those_that_are_here_are_listed(found: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = tree(found)
+    assert main(["install"]) == 64
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines() == [
+        "interpose install: which agent? These were found here:",
+        "  interpose install claude-code  # Claude Code: ~/bin/claude",
+        "  interpose install codex        # Codex CLI: ~/.codex",
+    ]
+    assert main(["install", "--yes"]) == 64
+    assert main(["install", "--project"]) == 64
+    assert "  interpose install codex --project " in capsys.readouterr().err
+    assert main(["install", "--json"]) == 64
+    told = json.loads(capsys.readouterr().out)
+    assert (told["ok"], [one["command"] for one in told["agents"]]) == (
+        False, ["interpose install claude-code", "interpose install codex"],
+    )  # fmt: skip
+    assert tree(found) == before
+
+
+def test_an_agent_that_has_hooks_says_so(found: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["install", "claude-code"])
+    capsys.readouterr()
+    assert main(["install"]) == 64
+    assert "~/bin/claude, has our hooks in ~/.claude/settings.json" in capsys.readouterr().err
+
+
+def test_where_no_agent_is_found(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert main(["install"]) == 64
+    assert "interpose install --list" in capsys.readouterr().err
+
+
+def typing(monkeypatch: pytest.MonkeyPatch, *lines: str | None) -> None:
+    """A person at a terminal, who types these lines."""
+    left = iter(lines)
+
+    def read(prompt: str) -> str:
+        return answered(next(left))(prompt)
+
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", read)
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "guarded"),
+    [
+        (["1", "y"], 0, ["claude-code"]),
+        (["codex", "y"], 0, ["codex"]),
+        (["2, claude", "y", "y"], 0, ["claude-code", "codex"]),
+        (["all", "y", "n"], 1, ["claude-code"]),
+        (["3", "1", "y"], 0, ["claude-code"]),
+        (["gemini-cli", "0", "x", ""], 1, []),
+        (["1", ""], 1, []),
+        ([""], 1, []),
+        ([None], 1, []),
+    ],
+)
+def test_at_a_terminal_a_person_chooses(
+    lines: list[str | None], code: int, guarded: list[str], found: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    typing(monkeypatch, *lines)
+    assert main(["install"]) == code
+    assert [each.host for each in Records(load().places).all()] == guarded
+    shown = capsys.readouterr().out
+    assert "1  Claude Code  ~/bin/claude" in shown
+    assert ("Next: `interpose doctor`" in shown) is bool(guarded)
 
 
 @pytest.mark.parametrize("verb", ["install", "uninstall"])
@@ -59,8 +174,9 @@ def test_a_dry_run_changes_nothing(verb: str, settings: Path, home: Path, capsys
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
     assert main([verb, "claude-code", "--dry-run"]) == 0
     shown = capsys.readouterr().out
-    assert "PreToolUse" in shown
+    assert "9 hooks" in shown
     assert "this was a dry run" in shown
+    assert "Next:" not in shown
     assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
 
 
@@ -84,6 +200,7 @@ def test_for_programs(settings: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (told["ok"], told["done"], told["scope"]) == (True, True, "user")
     assert [change["change"] for change in told["changes"]] == ["created", "created", "created", "changed"]
     assert '+    "PreToolUse": [' in told["changes"][-1]["diff"]
+    assert told["summary"]["events"] == "9: PreToolUse and PermissionRequest decide, 7 report"
     settings.write_text("{", encoding="utf-8")
     assert main(["install", "claude-code", "--json"]) == 1
     assert "line 1, column 2" in json.loads(capsys.readouterr().out)["problem"]
@@ -123,7 +240,7 @@ def test_the_list(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["host"] for row in rows if row["installed"]] == ["kiro"]
 
 
-@pytest.mark.parametrize("words", [["install", "emacs"], ["install"], ["uninstall", "emacs"], ["doctor", "emacs"]])
+@pytest.mark.parametrize("words", [["install", "emacs"], ["uninstall"], ["uninstall", "emacs"], ["doctor", "emacs"]])
 def test_unknown_agents(words: list[str], home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 64
     assert "claude-code" in capsys.readouterr().err

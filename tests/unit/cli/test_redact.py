@@ -15,6 +15,7 @@ from interpose.cli import main
 from interpose.cli.redact import redact_rows, redact_text
 from interpose.secrets import Redactor
 from interpose.secrets.catalogue import catalogue
+from tests.patience import PATIENCE
 from tests.unit.secrets.templates import filled
 from tests.unit.secrets.test_multiline import pem
 
@@ -138,7 +139,7 @@ def test_a_live_stream_is_not_held_back() -> None:
         assert select.select([process.stdout], [], [], 30)[0], "nothing came while the input stayed open"
         assert os.read(process.stdout.fileno(), 1000).startswith(b"T=[redacted:github-personal-token:")
         process.stdin.close()
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def test_whoever_reads_may_leave(tmp_path: Path) -> None:
@@ -150,4 +151,4 @@ def test_whoever_reads_may_leave(tmp_path: Path) -> None:
         assert process.stdout.read(5) == b"line\n"
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(30) == 70
+        assert process.wait(PATIENCE) == 70

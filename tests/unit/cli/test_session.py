@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from time import time_ns
 
 import pytest
 
@@ -20,6 +21,8 @@ from interpose.surfaces.http import governed_sessions
 from interpose.surfaces.http_server.listener import Unix
 from tests.governed import NOW, kept, session_of
 from tests.servers import running
+
+MINUTE = 60_000_000_000
 
 
 @pytest.fixture
@@ -58,7 +61,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 def test_from_the_list_to_a_lift(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "list") == (0, "", "no session was active since 1d\n")
-    kept(service.store, session_of(), session_of("t-9", state="idle", agents=(), active_ns=NOW - 5_000_000_000))
+    kept(service.store, session_of(), session_of("t-9", agents=(), active_ns=time_ns() - 20 * MINUTE))
     code, out, _ = said(capsys, "list", "--since", "3650d")
     assert code == 0
     head, *rows = out.splitlines()
@@ -67,6 +70,10 @@ def test_from_the_list_to_a_lift(service: Service, capsys: pytest.CaptureFixture
         ["s-12", "active", "coordinator", "claude-code"], ["t-9", "idle", "-", "claude-code"],
     ]  # fmt: skip
     assert rows[0].index("claude-code") == rows[1].index("claude-code")
+    kept(service.store, session_of("u-7", active_ns=time_ns() - 90 * MINUTE))
+    for state, id in (("idle", "t-9"), ("interrupted", "u-7"), ("active", "s-12")):
+        rows = said(capsys, "list", "--since", "3650d", "--state", state)[1].splitlines()[1:]
+        assert [row.split()[:2] for row in rows] == [[id, state]], "nothing was called for so long"
 
     code, out, _ = said(capsys, "halt", "s-12", "--reason", "it deletes too much")
     assert code == 0
@@ -91,7 +98,9 @@ def test_from_the_list_to_a_lift(service: Service, capsys: pytest.CaptureFixture
     assert (code, out.splitlines()[0]) == (0, "ACTIVE  s-12")
     assert said(capsys, "lift", "s-12")[0] == 1
     rows = json.loads(said(capsys, "list", "--json", "--since", "3650d")[1])["sessions"]
-    assert {row["id"]: row["governed"]["state"] for row in rows} == {"s-12": "active", "t-9": "idle"}
+    assert {row["id"]: row["governed"]["state"] for row in rows} == {
+        "s-12": "active", "t-9": "idle", "u-7": "interrupted",
+    }  # fmt: skip
 
 
 WRONG: list[tuple[str, list[str], int, str]] = [
@@ -123,8 +132,6 @@ def test_who_has_no_terminal_of_their_own_lifts_nothing(service: Service, capsys
 
 
 def test_without_a_server_the_store_is_looked_at(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = said(capsys, "list")
-    assert (code, "there is no ledger" in err) == (70, True)
     with open_service(load().config, follow=False) as opened:
         kept(opened.store, with_halt(session_of(), "21 errors", "governance/stall", NOW))
     code, out, _ = said(capsys, "list", "--since", "3650d")

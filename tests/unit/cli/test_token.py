@@ -15,6 +15,7 @@ from interpose.cli import main
 from interpose.surfaces.http_server.messages import Caller
 from interpose.surfaces.http_server.tokens import open_tokens, read_tokens
 from tests.e2e.processes import ServerProcess, clean_environment
+from tests.patience import PATIENCE
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -99,7 +100,7 @@ def test_a_server_that_runs_takes_it_over(run: Run, tmp_path: Path) -> None:
 
 
 def asked(server: ServerProcess, headers: dict[str, str]) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     body = json.dumps({"command": "ls"})
     try:
         connection.request("POST", "/api/v1/cli/validate", body, headers | {"Content-Type": "application/json"})

@@ -60,6 +60,8 @@ def test_all_agents_and_nothing_else(home: Path, capsys: pytest.CaptureFixture[s
 def test_a_dry_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {name: (home / name).read_bytes() for name in left(home) if (home / name).is_file()}
     assert main(["uninstall", "--all", "--purge", "--dry-run"]) == 0
+    assert '-    "PreToolUse": [' not in capsys.readouterr().out
+    assert main(["uninstall", "--all", "--purge", "--dry-run", "--diff"]) == 0
     shown = capsys.readouterr().out
     assert '-    "PreToolUse": [' in shown
     assert "this was a dry run" in shown

@@ -11,6 +11,7 @@ import pytest
 
 import interpose.cli
 from interpose.cli import EXIT_USAGE, VERBS, main
+from interpose.cli.parser import Parser
 from interpose.cli.verbs import GROUPS, HELPS, module_of
 
 HEAVY = {
@@ -153,6 +154,27 @@ def test_the_help_of_a_verb_fits_a_narrow_terminal(
     lines = capsys.readouterr().out.splitlines()
     too_long = [line for line in lines if len(line) > 72 and not line.startswith(("  ", "usage: interpose run"))]
     assert too_long == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_tables_in_the_help_of_a_verb_keep_their_columns(verb: str) -> None:
+    """Paragraphs are wrapped unless they are indented, on the manual page too."""
+    parser = Parser()
+    importlib.import_module(module_of(verb)).add_arguments(parser)
+    paragraphs = [each for one in (parser, *parser.acts().values()) for each in (one.epilog or "").split("\n\n")]
+    assert [each for each in paragraphs if "   " in each.strip() and not each.startswith("  ")] == []
+
+
+@pytest.mark.parametrize("verb", ["notify", "pause"])
+def test_a_table_is_shown_line_by_line(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    with pytest.raises(SystemExit):
+        main([verb, "--help"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith(f"  interpose {verb} ")]
+    assert len(rows) >= 3
+    assert len({len(row) - len(row.split("   ")[-1].lstrip()) for row in rows}) == 1, "one column begins at one place"
 
 
 def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

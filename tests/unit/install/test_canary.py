@@ -8,7 +8,8 @@ import pytest
 
 from interpose.build import add_builtin_interceptors
 from interpose.engine import Engine
-from interpose.install.canary import ALLOWED, REFUSED, SESSION, canary, understood
+from interpose.install.canary import canary, understood
+from interpose.ledger.canaries import ALLOWED, REFUSED, SESSION
 from interpose.registry import create_interceptor_registry
 from interpose.surfaces.hosts.all_hosts import HOSTS, speaking
 from interpose.surfaces.hosts.events import Reply, noticed

@@ -7,20 +7,26 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from time import time_ns
 
 import pytest
+from msgspec.structs import replace
 
 from interpose.cli import main
 from interpose.config.load import load
+from interpose.install import canary, doctor
+from interpose.install.canary import CanaryAnswer
 from interpose.install.doctor import examine, installed_targets
 from interpose.install.last_heard import LastHeard
 from interpose.install.plan import is_ours
 from interpose.install.remedies import HostCheck
+from interpose.ledger.canaries import ALLOWED
 from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.surfaces.hosts.events import Host
+from tests.patience import PATIENCE
 from tests.unit.install.homes import installed, new_home, target
 from tests.unit.install.hook_runs import answered_in_process
 
@@ -75,6 +81,21 @@ def test_hooks_that_hold(name: str, home: Path) -> None:
     assert "allowed in" in found["allows"].text
     assert (found["without a server"].milliseconds or 0) > 0
     assert found["if it crashes"].level == "ok"
+
+
+def test_it_warms_up_before_it_measures(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first call starts a server and loads what decides: it says nothing of those that an agent makes."""
+    installed(target("claude-code"))
+    commands: list[str] = []
+
+    def first_is_slow(host: Host, words: Sequence[str], command: str, seconds: float) -> CanaryAnswer:
+        commands.append(command)
+        return replace(canary.sent(host, words, command, seconds), milliseconds=9.0 if commands[1:] else 900.0)
+
+    monkeypatch.setattr(doctor, "sent", first_is_slow)
+    found = checks("claude-code")
+    assert commands[0] == ALLOWED
+    assert (found["refuses"].text, found["allows"].text) == ("refused in 9 ms", "allowed in 9 ms")
 
 
 def test_a_client_that_is_gone_is_found(home: Path) -> None:
@@ -221,7 +242,7 @@ def test_an_installed_plugin_decides_without_a_server(home: Path) -> None:
     (home / "package.json").write_text('{"type": "module"}', encoding="utf-8")
     program = home / "main.mjs"
     program.write_text(PROGRAM % target("opencode").path, encoding="utf-8")
-    done = subprocess.run([NODE, str(program)], capture_output=True, text=True, check=True, timeout=50)
+    done = subprocess.run([NODE, str(program)], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stdout.split("\n") == ["ran", "refused true", ""]
 
 

@@ -164,5 +164,6 @@ def test_the_command_line_is_the_program_with_that_word(system: Path) -> None:
     installed(target("qwen-code", "managed"))
     hooks = json.loads(target("qwen-code", "managed").path.read_text())["hooks"]
     command = hooks["PreToolUse"][0]["hooks"][0]["command"]
-    assert command.startswith(f"{sys.executable} -I -m interpose hook qwen-code --managed --within 30 --wait 240 || ")
+    program = f"{sys.executable} -I -m interpose hook qwen-code --managed --within 30 --wait 240"
+    assert command.startswith(f"{program} && exit 0; /bin/sh -c 'echo Denied by the Interpose hook")
     assert hooks["PreToolUse"][0]["hooks"][0]["timeout"] == 30 + 240 + 5

@@ -126,7 +126,7 @@ def refuses_everything(home: Path, _stack: ExitStack) -> None:
 
 def no_fallback(_home: Path, stack: ExitStack) -> None:
     """`install` itself wrote a line without one: only such a line is tried, and doctor still has to notice."""
-    stack.enter_context(patch.object(client_files, "_or_refused", lambda *_: ""))
+    stack.enter_context(patch.object(client_files, "_or_denied", lambda program, _: program))
     installed(target("kiro"))
 
 
@@ -274,7 +274,7 @@ OPEN: list[tuple[Spoil, set[str], str, str]] = [
         "site-packages/interpose.py",
         "-m pip install --force-reinstall",
     ),
-    (nothing, {"hooks"}, "interpose/installs", "interpose install --list"),
+    (nothing, {"hooks"}, "interpose/installs", "`interpose install` alone offers"),
 ]
 
 

@@ -25,6 +25,7 @@ from interpose.install.situation import ListeningServer
 from interpose.install.stopping import stopped
 from interpose.install.trees import remove_tree
 from interpose.surfaces.hosts.all_hosts import HOSTS
+from tests.patience import PATIENCE
 from tests.unit.install.homes import installed, new_home, target
 
 SETTINGS = '\ufeff{\r\n\t"model":   "opus",\r\n\t"hooks": {"Stop": []}\r\n}'
@@ -343,7 +344,7 @@ def test_a_hook_on_its_way_is_waited_for(home: Path) -> None:
         timer = threading.Timer(0.3, child.stdin.close)
         timer.start()
         assert removed(home) == []
-        assert child.wait(5) == 0
+        assert child.wait(PATIENCE) == 0
         timer.join()
     assert own_entries(places_of()) == []
 
@@ -360,7 +361,7 @@ def test_a_server_that_does_not_listen_yet_is_ended(home: Path) -> None:
         child.stdout.readline()
         assert [server.pid for server in plan_removal(load(), home, purge=True).servers] == [child.pid]
         assert removed(home) == []
-        assert child.wait(5) == -signal.SIGTERM
+        assert child.wait(PATIENCE) == -signal.SIGTERM
     assert own_entries(places_of()) == []
 
 
@@ -383,5 +384,5 @@ def test_a_process_ends(note: str, code: str, seconds: float) -> None:
         if note == "is stopped":
             child.send_signal(signal.SIGSTOP)
         assert stopped(child.pid, seconds) == ""
-        assert child.wait(5) in (-signal.SIGTERM, -signal.SIGKILL)
+        assert child.wait(PATIENCE) in (-signal.SIGTERM, -signal.SIGKILL)
     assert stopped(child.pid, 0.1) == ""

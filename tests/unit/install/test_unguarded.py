@@ -19,13 +19,13 @@ from interpose.build import open_service
 from interpose.cli import main
 from interpose.config.load import load
 from interpose.driving import drive
-from interpose.install import running_agents as processes
 from interpose.install.doctor import installed_targets, since_when
 from interpose.install.records import Records
 from interpose.install.running_agents import RunningAgent, running_agents
 from interpose.install.situation import situation
 from interpose.install.unguarded import switched_off, unasked_work
 from interpose.install.unheard_sessions import UnheardSession
+from interpose.platforms.linux import process_table as processes
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.event_answer import answer
 from tests.unit.install.homes import installed, new_home, target
@@ -43,7 +43,7 @@ TRANSCRIPTS = [
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = new_home(tmp_path / "home", monkeypatch)
-    monkeypatch.setattr(processes, "PROCESSES", tmp_path / "no-processes")
+    monkeypatch.setattr(processes, "PROC", tmp_path / "no-processes")
     for name in ("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "QWEN_CODE_SIMPLE", "OPENCODE_PURE", "QWEN_HOME"):
         monkeypatch.delenv(name, raising=False)
     return home
@@ -211,7 +211,7 @@ def test_processes(
 
 
 def test_a_real_process_is_seen(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "PROCESSES", Path("/proc"))
+    monkeypatch.setattr(processes, "PROC", Path("/proc"))
     program = tmp_path / "claude"
     program.symlink_to(sys.executable)
     code = "import sys; print(1, flush=True); sys.stdin.read()"

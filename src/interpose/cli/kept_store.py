@@ -1,0 +1,32 @@
+"""The store that is configured, for verbs that only read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from interpose.config.settings import Config
+from interpose.errors import StoreError
+from interpose.install.situation import ledger_gone
+from interpose.store import POSTGRES_SCHEMES, is_kept, open_kept
+from interpose.store.protocols import Store
+
+
+@contextmanager
+def kept_store(config: Config, *, read_only: bool = True) -> Iterator[Store]:
+    """What is kept: empty in a home in which nothing was kept yet. Raises StoreError."""
+    directory = Path(config.ledger.directory)
+    where = config.store.url or str(directory / "ledger.db")
+    require_not_gone(where, directory)
+    store = open_kept(where, read_only=read_only)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def require_not_gone(where: str, directory: Path) -> None:
+    """INVARIANT: a ledger that was deleted is an error, and never reads as one in which nothing was recorded yet."""
+    if not where.startswith(POSTGRES_SCHEMES) and not is_kept(where) and (gone := ledger_gone(directory)):
+        raise StoreError(f"{where}: {gone}")
