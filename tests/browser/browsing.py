@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import Terminal, interpose
+from tests.patience import PATIENCE
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1100, "height": 800}
-PATIENCE = 60_000
-"""Milliseconds that a browser on a busy machine may take for anything."""
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=PATIENCE * 1000)
 ASKED = "git push --force origin topic"
 CHROMIUM = os.environ.get("INTERPOSE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or ""
 """The browser. It is none of playwright's own: those can't be fetched everywhere."""
@@ -27,6 +27,22 @@ MISSING = (
     "NOT TRIED: there is no chromium on this machine. Install it (apt-get install chromium), or name one by "
     "INTERPOSE_CHROMIUM"
 )
+
+
+@contextmanager
+def opened_browser() -> Iterator[Browser]:
+    """The browser of this machine."""
+    with sync_playwright() as playwright:
+        # Nothing of whoever runs the tests, be it an agent: a browser that one started answers nothing.
+        opened = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu"],
+            env=dict(clean_environment(Path(tempfile.mkdtemp(prefix="ip")))),
+        )
+        try:
+            yield opened
+        finally:
+            opened.close()
 
 
 def configured(home: Path, proof: str = "token", **groups: str) -> Path:
@@ -52,7 +68,7 @@ def person(browser: Browser, *, phone: bool = True, script: bool = True, dark: b
         locale="en-GB",
         timezone_id="UTC",
     )
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))

@@ -7,27 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from tests.browser.browsing import CHROMIUM, MISSING, configured
-from tests.e2e.processes import ServerProcess, clean_environment
+from tests.browser.browsing import CHROMIUM, MISSING, configured, opened_browser
+from tests.e2e.processes import ServerProcess
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     if not CHROMIUM:
         pytest.skip(MISSING)
-    with sync_playwright() as playwright:
-        # Nothing of whoever runs the tests, be it an agent: a browser that one started answers nothing.
-        opened = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu"],
-            env=dict(clean_environment(Path(tempfile.mkdtemp(prefix="ip")))),
-        )
-        try:
-            yield opened
-        finally:
-            opened.close()
+    with opened_browser() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.browsing import address, ask, configured, person, sign_in
 from tests.e2e.processes import ServerProcess
+from tests.patience import PATIENCE
 
 MARKUP = "<img src=x onerror=\"document.title='PWNED'\"><script>document.title='PWNED'</script>'\"</pre></textarea>"
 HIDDEN = "\u202egnp.exe\u200bwidth\U000e0041tag\x1b]0;PWNED\x07"
@@ -245,7 +246,7 @@ def test_a_form_of_somebody_else_is_refused(browser: Browser, server: ServerProc
 
 
 def answered(server: ServerProcess, method: str, path: str, body: str, headers: dict[str, str]) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     try:
         connection.request(method, path, body, headers)
         return connection.getresponse().status

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.browsing import address, ask, configured, person, record, sign_in
 from tests.e2e.processes import ServerProcess
+from tests.patience import PATIENCE
 
 COUNT = re.compile(r"\d+:\d\d left")
 
@@ -189,7 +190,7 @@ def test_a_page_lives_on_when_the_server_comes_back(browser: Browser, tmp_path: 
             expect(page.locator(f"#q-{first}")).to_be_visible()
             port = server.port
             server.signal(signal.SIGTERM)
-            assert server.child.wait(20) == 0, "a page that is open does not hold the server up"
+            assert server.child.wait(PATIENCE) == 0, "a page that is open does not hold the server up"
         expect(page.locator("#lost")).to_contain_text("can't be reached")
         with ServerProcess(home, "--port", str(port)) as server:
             expect(page.locator("#lost")).to_be_hidden()

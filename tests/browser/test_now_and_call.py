@@ -20,11 +20,11 @@ def test_decisions_come_by_themselves_are_filtered_and_paused(browser: Browser, 
         sign_in(other, server)
         server.intercept("ls live-one")
         expect(page.locator("#decisions > li").first).to_contain_text("ls live-one")
-        page.get_by_role("button", name="Pause").click()
+        page.get_by_role("button", name="Stop live updates").click()
         server.intercept("ls live-two")
         expect(other.locator("#decisions > li").first).to_contain_text("ls live-two")
         assert rows(page, "live-two") == 0
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Resume live updates").click()
         expect(page.locator("#decisions > li").first).to_contain_text("ls live-two")
 
         server.intercept("rm -rf /")
@@ -75,7 +75,7 @@ def test_a_call_shows_everything_about_it(browser: Browser, server: ServerProces
         page.goto(address(server, "/?text=whole-call"))
         expect(page.locator("#decisions > li").first).to_contain_text("allow")
         page.goto(address(server, "/calls/nothing-of-this-name"))
-        expect(page.get_by_role("alert")).to_contain_text("there is no call")
+        expect(page.get_by_role("alert")).to_contain_text("There is no call")
 
 
 def test_all_of_it_by_keyboard(browser: Browser, server: ServerProcess) -> None:

@@ -26,7 +26,6 @@ WAITS = "until test -e go; do sleep 0.2; done"
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(300)
 def test_claude_code_runs_what_a_person_wrote(browser: Browser, tmp_path: Path) -> None:
     agent = next(agent for agent in AGENTS if agent.host == "claude-code")
     try:

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.browsing import configured, person, sign_in
 from tests.e2e.processes import JSON, ServerProcess
+from tests.patience import PATIENCE
 
 WARMING_UP, STREAM = 20_000, 10_000
 """Decisions before anybody looks, after which a server without a page grows no more; and those that a page sees."""
@@ -27,7 +28,7 @@ def decide(server: ServerProcess, first: int, count: int) -> None:
     """So many decisions, one connection for each sender."""
 
     def send(share: range) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
         headers = JSON | {"Authorization": f"Bearer {server.token}"}
         for number in share:
             # The same two hundred over and over: what the engine remembers of each call is not what this is about.
@@ -58,7 +59,6 @@ def nodes(page: Page) -> int:
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(600)
 def test_ten_thousand_decisions_leave_no_trace_in_memory(browser: Browser, tmp_path: Path) -> None:
     with ServerProcess(configured(tmp_path)) as server, person(browser) as page:
         decide(server, 0, WARMING_UP)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from interpose.proof.callers import Callers, Ends
+from interpose.platforms.process_values import Ends
+from interpose.proof.callers import Callers
 from interpose.surfaces.http_server.messages import Handler, Peer, Refusal, Request, Response, Route
 
 if TYPE_CHECKING:

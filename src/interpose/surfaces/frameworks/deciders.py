@@ -20,7 +20,7 @@ from interpose.types import Context, Message, ToolCall, ToolOutcome, Verdict
 if TYPE_CHECKING:
     from interpose.config.settings import Config
     from interpose.driving import Flow
-    from interpose.flow.run_flow import ToolRun
+    from interpose.flow.run_parts import ToolRun
     from interpose.service.service import Service
 
 

@@ -19,7 +19,7 @@ from interpose.answers import Approved
 from interpose.driving import Await, Execute, Failure, Flow, is_awaitable
 from interpose.errors import FrameworkLimitError, text_of
 from interpose.flow.hosted import AskThem, Go, GoWith, HostedAnswer, Refuse, WaitFor, undecidable
-from interpose.flow.run_flow import ToolRun
+from interpose.flow.run_parts import ToolRun
 from interpose.surfaces.frameworks import options as all_options
 from interpose.surfaces.frameworks.deciders import Decider, decider
 from interpose.surfaces.frameworks.facts import SOURCE, FrameworkFacts

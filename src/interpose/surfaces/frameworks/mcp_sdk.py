@@ -268,7 +268,7 @@ def _answer(current: Round, key: bytes, action: Any, content: Any) -> PersonsAns
 def _key(question: AskPerson) -> bytes:
     call = question.then.call
     who = (call.context.session_id, call.context.principal)
-    return sha256(_encode((call.name, question.then.arguments, question.question, who))).digest()
+    return sha256(_encode((call.original_name, question.then.arguments, question.question, who))).digest()
 
 
 def _shown(question: AskPerson) -> str:

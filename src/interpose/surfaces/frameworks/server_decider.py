@@ -14,7 +14,7 @@ from msgspec import Struct
 from interpose.driving import Await, Failure, Flow
 from interpose.errors import InterposeError, text_of
 from interpose.flow.hosted import Go, GoWith, HostedAnswer, Refuse, WaitFor
-from interpose.flow.run_flow import ToolRun
+from interpose.flow.run_parts import ToolRun
 from interpose.formats import strict_json
 from interpose.formats.nested_values import is_stream
 from interpose.surfaces.frameworks.facts import FrameworkFacts
@@ -185,7 +185,7 @@ def server_decider(address: str, facts: FrameworkFacts, options: GuardOptions) -
 
 
 def _event(call: ToolCall, key: str) -> dict[str, Any]:
-    return {"name": call.name, "arguments": call.arguments, "call_id": key}
+    return {"name": call.original_name, "arguments": call.arguments, "call_id": key}
 
 
 def _context(context: Context) -> Mapping[str, str]:

@@ -37,13 +37,15 @@ MANAGED_DEADLINE = 30.0
 UNDECIDED = "Interpose could not decide, so this is refused. `interpose doctor` says why"
 GONE = "its program is gone from this machine. Install it again, or"
 """What is said when the package was removed and its hooks were not; what follows says how to take those out."""
-_FAILED = "Refused by Interpose. If no reason is given, run interpose doctor."
+_TAKE_OUT = "take this hook out of your agent's settings"
+"""A client serves every settings file that names it; the line behind it there says which file that is."""
 _PLAIN = re.compile(r"[A-Za-z0-9/._+@-]+")
 """What no shell takes for anything but itself."""
 _IMPORTS = (
     "from interpose.surfaces.hook_clients.programs.socket_client import "
     "LARGEST, BrokenError, NobodyError, PersonWait, ask\n"
 )
+_OWNER_IMPORT = "from interpose.platforms.peer_owner import NOT_TOLD, peer_owner\n"
 
 
 class ClientFile(Struct, frozen=True):
@@ -110,10 +112,11 @@ def client_for(
     without_bash = _importing(python, slow, places.state / "cache")
     environment = _environment(places)
     spool = str(spool_of(config)) if fail_open else ""
-    broken = host.broken(UNDECIDED)
+    broken, gone = host.broken(UNDECIDED), host.broken(f"Interpose denied this: {GONE} {_TAKE_OUT}")
     filled = {
         "BASH": shutil.which("bash", path=os.defpath) or "/bin/bash",
         "CAT": shlex.quote(shutil.which("cat", path=os.defpath) or "/bin/cat"),
+        "DATE": shlex.quote(shutil.which("date", path=os.defpath) or "/bin/date"),
         "TITLE": host.facts.title,
         "HOST": shlex.quote(name),
         "ADDRESS": shlex.quote(str(address_file(config.hooks.socket))),
@@ -129,6 +132,8 @@ def client_for(
         "CLIENT": shlex.join(without_bash),
         "PROGRAM": shlex.join(program),
         "REFUSE": _opening(name, spool) if fail_open else _refusing(broken),
+        "THERE": " && ".join(f"-e {shlex.quote(file)}" for file in needed(python)),
+        "GONE": "refuse" if fail_open else _refusing(gone),
     }
     told = {
         "host": name,
@@ -148,7 +153,7 @@ def client_for(
         line = shlex.quote(str(shows))
     return HookClient(
         tuple(made),
-        f"{shlex.quote(str(fast))} {_or_refused((str(fast), *needed(python)), settings)}",
+        _or_denied(shlex.quote(str(fast)), settings),
         str(fast),
         without_bash,
         line,
@@ -160,14 +165,15 @@ def needed(python: str = sys.executable) -> tuple[str, ...]:
     return python, str(files("interpose") / "__init__.py")
 
 
-def _or_refused(without: tuple[str, ...], settings: Path | None) -> str:
-    """Behind a program whose end is no answer. Words that every shell takes, as hosts use that of their user."""
-    said = f"echo {_FAILED} >&2"
-    if settings is not None and all(_PLAIN.fullmatch(text) for text in (*without, str(settings))):
-        there = " && ".join(f"test -e {file}" for file in without)
-        gone = f"echo Interpose refused this: {GONE} take its hooks out of {settings} >&2"
-        said = f"if {there}; then {said}; else {gone}; fi"
-    return f"|| /bin/sh -c '{said}; exit 2'"
+def _or_denied(program: str, settings: Path | None) -> str:
+    """A program whose end may be no answer, and behind it one short line that needs no file of ours.
+
+    INVARIANT: every shell denies, as hosts use that of their user: fish leaves out what stands behind `||` after a
+    program that is gone, csh has no `>&2`. And there is a text, as some hosts go on after a 2 that has none.
+    """
+    place = f" in {settings}" if settings is not None and _PLAIN.fullmatch(str(settings)) else ""
+    said = f"Denied by the Interpose hook{place}. If no reason is given, run interpose doctor."
+    return f"{program} && exit 0; /bin/sh -c 'echo {said} >&2'; exit 2"
 
 
 def managed_client(
@@ -180,7 +186,7 @@ def managed_client(
     times = ["--within", f"{managed_seconds(host):g}", "--wait", f"{managed_wait(host)}"]
     flags = ["--managed", *times, *(["--fail-open"] if fail_open else [])]
     program = shlex.join([python, "-I", "-m", "interpose", "hook", host.facts.name, *flags])
-    return HookClient((), f"{program} {_or_refused(needed(python), settings)}", program, ())
+    return HookClient((), _or_denied(program, settings), program, ())
 
 
 def managed_seconds(host: Host) -> float:
@@ -220,7 +226,7 @@ def _opening(name: str, spool: str) -> str:
     line = f'{{"at":%d,"host":"{name}","why":"the client got no answer"}}\\n'
     return "\n  ".join(
         [
-            f'{{ printf {shlex.quote(line)} "${{EPOCHSECONDS:-0}}" >>{shlex.quote(spool)}; }} 2>/dev/null',
+            f'{{ now; printf {shlex.quote(line)} "$REPLY" >>{shlex.quote(spool)}; }} 2>/dev/null',
             "exit 0",
         ]
     )
@@ -231,8 +237,9 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def _python(told: Mapping[str, object]) -> str:
-    first, second = _text("socket_client.py"), _text("standalone.py").replace(_IMPORTS, "")
-    return f"{first}\n\n{second}\n\nmain(StandaloneSettings(**{told!r}))\n"
+    owner = files("interpose.platforms").joinpath("peer_owner.py").read_text(encoding="utf-8")
+    first, second = _text("socket_client.py").replace(_OWNER_IMPORT, ""), _text("standalone.py").replace(_IMPORTS, "")
+    return f"{owner}\n\n{first}\n\n{second}\n\nmain(StandaloneSettings(**{told!r}))\n"
 
 
 def _text(name: str) -> str:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import stat
-import struct
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +17,7 @@ from msgspec.structs import replace
 
 from interpose.answers import Approved, Edited, Pending
 from interpose.errors import text_of
+from interpose.platforms.peer_owner import NOT_TOLD, peer_owner
 from interpose.surfaces.hook_clients.questions import Asker, PutQuestion, QuestionAnswer, question_of
 from interpose.types import Deny, PermissionRequest
 
@@ -130,11 +129,8 @@ async def _start_server(path: str) -> None:
 
 
 def _check_peer(writer: asyncio.StreamWriter) -> None:
-    asked = getattr(socket, "SO_PEERCRED", None)  # Linux has it; elsewhere the owner of the socket must do
-    if asked is None:
-        return
-    _pid, owner, _group = struct.unpack("3i", writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, asked, 12))
-    if owner != os.geteuid():
+    owner = peer_owner(writer.get_extra_info("socket"))
+    if owner not in (NOT_TOLD, os.geteuid()):  # where the system does not tell, the owner of the socket must do
         raise NoDeskError("another user listens there")
 
 

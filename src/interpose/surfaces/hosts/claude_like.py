@@ -18,7 +18,7 @@ EVENTS: Points = {
     "SubagentStart": "subagent.start",
     "PreCompact": "compact.before",
     "SubagentStop": "subagent.stop",
-    "Stop": "ignored",
+    "Stop": "session.idle",
 }
 """What all of them have."""
 

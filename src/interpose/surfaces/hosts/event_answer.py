@@ -87,7 +87,7 @@ def _answered(service: Service, host: Host, event: HostEvent, wait: HookWait | N
             return (yield from _command(service, host, event))
         case "session.start":
             return (yield from _session_begins(service, host, event))
-        case "session.end" | "compact.before" | "compact.after" | "subagent.start" | "subagent.stop":
+        case "session.idle" | "session.end" | "compact.before" | "compact.after" | "subagent.start" | "subagent.stop":
             from interpose.surfaces.hosts.host_sessions import remember
 
             yield from remember(service.store, event)
@@ -111,6 +111,7 @@ def _session_begins(service: Service, host: Host, event: HostEvent) -> Flow[Repl
 
 
 _SESSION_WORDS: dict[str, SessionWords] = {
+    "session.idle": "idle",
     "session.end": "end",
     "compact.before": "compact",
     "compact.after": "compacted",
@@ -187,7 +188,10 @@ def _before(service: Service, host: Host, event: HostEvent, wait: HookWait | Non
         case Refuse(verdict, ToolCall() as other_form):
             return host.deny(event, reply_texts.unchanged(host.facts, verdict, other_form))
         case Refuse(verdict):
-            reply = host.deny(event, reply_texts.refusal(verdict))
+            reason = reply_texts.refusal(verdict)
+            if host.facts.hears and (due := (yield from service.session_due(event.context))):
+                reason = f"{reason}\n\n{due}"  # at once: what comes next may be the same again
+            reply = host.deny(event, reason)
             return replace(reply, nobody_to_ask=True) if verdict.rule == NO_SERVER else reply
 
 
@@ -256,9 +260,16 @@ def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
         if (held := _held(host, event, command)) is not None:
             return held
         notes = reply_texts.warnings(command)
-    verdict = yield from service.hosted(event.context, Abilities()).message(event.text)
-    if verdict.outcome == "rewrite":
+    hosted = service.hosted(event.context, Abilities())
+    verdict: Verdict[Any] = yield from hosted.message(event.text)
+    if (
+        verdict.outcome == "rewrite" and verdict.payload.text != event.text
+    ):  # what it left in the metadata changes no text
         return host.deny(event, reply_texts.changed_message(verdict))
+    if verdict.allowed and event.params is not None:
+        verdict = yield from hosted.params(event.params)
+        if verdict.allowed:
+            event = replace(event, params=verdict.payload)
     return _held(host, event, verdict) or (yield from _allowed(service, host, event, notes))
 
 

@@ -11,11 +11,11 @@ from msgspec import Struct
 from interpose.errors import text_of
 from interpose.formats.plain_text import plain
 from interpose.surfaces.hosts.hook_places import HostSetup
-from interpose.types import Command, Context, ToolCall, thaw
+from interpose.types import Command, Context, Params, ToolCall, thaw
 
 Point = Literal[
-    "tool.before", "tool.after", "permission.ask", "message.before", "command.before", "session.start", "session.end",
-    "compact.before", "compact.after", "subagent.start", "subagent.stop", "ignored",
+    "tool.before", "tool.after", "permission.ask", "message.before", "command.before", "session.start", "session.idle",
+    "session.end", "compact.before", "compact.after", "subagent.start", "subagent.stop", "ignored",
 ]  # fmt: skip
 """Where an event stands. `ignored` is known and needs no answer."""
 
@@ -46,6 +46,8 @@ class HostEvent(Struct, frozen=True, kw_only=True):
     command: Command | None = None
     agreed: bool = False
     """Whether a person said yes to this very call, as it goes on."""
+    params: Params | None = None
+    """The model of a run, where the host names it with the message that starts the run."""
     version: str = ""
     """Of the host that runs, as far as it is known."""
 
@@ -99,6 +101,8 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     """Events whose replaced result is what the agent sees."""
     tells_person: str = ""
     """The key, beside a decision, whose text its person sees. Empty: none is known, or the person sees the reason."""
+    sets_model: tuple[str, ...] = ()
+    """Events of messages whose run then uses the model that we answer with."""
     replaces_tools: str = ""
     """How the names of the tools begin whose results can be replaced."""
     commands: tuple[str, ...] = ()
@@ -109,7 +113,7 @@ class HostFacts(Struct, frozen=True, kw_only=True):
 
     def can_replace(self, event: HostEvent) -> bool:
         """Whether the agent sees what we put in the place of this result."""
-        return event.name in self.replaces and event.tool.name.startswith(self.replaces_tools)
+        return event.name in self.replaces and event.tool.original_name.startswith(self.replaces_tools)
 
     def can_ask(self, event: HostEvent) -> bool:
         """Whether a person is asked if we say `ask` here.

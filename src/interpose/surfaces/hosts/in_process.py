@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from interpose.surfaces.hosts.event_fields import Fields, read_event
+from interpose.surfaces.hosts.event_fields import Fields, read_event, text
 from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, spoken
+from interpose.types import Params
 
 FIELDS = Fields(
     event=("event",),
@@ -25,7 +27,7 @@ FIELDS = Fields(
     prompt=("text",),
     command=("command",),
     command_arguments=("arguments",),
-    failures=(),
+    failures=("tool.execute.failed", "tool_call_failed"),
 )
 
 
@@ -37,11 +39,14 @@ class InProcess(Struct, frozen=True):
 
     def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event."""
-        return read_event(self.facts, self.points, FIELDS, raw, hint)
+        event = read_event(self.facts, self.points, FIELDS, raw, hint)
+        if event.name not in self.facts.sets_model:
+            return event
+        return replace(event, params=Params(model=text(raw, ("model",)), provider=text(raw, ("provider",))))
 
     def allow(self, event: HostEvent) -> Reply:
         """Go on."""
-        return spoken({"decision": "allow", **_agreed(event)})
+        return spoken({"decision": "allow", **_agreed(event), **_chosen(event)})
 
     def deny(self, _event: HostEvent, reason: str) -> Reply:
         """Refuse."""
@@ -59,9 +64,9 @@ class InProcess(Struct, frozen=True):
         """Another result."""
         return spoken({"decision": "allow", "result": result})
 
-    def context(self, _event: HostEvent, text: str) -> Reply:
-        """A text for the host's log: these hosts have no other place for it."""
-        return spoken({"decision": "allow", "note": text})
+    def context(self, event: HostEvent, said: str) -> Reply:
+        """A text for the agent: the plugin puts it where its host's model reads it."""
+        return spoken({"decision": "allow", "note": said, **_chosen(event)})
 
     def broken(self, reason: str) -> Reply:
         """Refuse."""
@@ -71,3 +76,13 @@ class InProcess(Struct, frozen=True):
 def _agreed(event: HostEvent) -> dict[str, Any]:
     """For a host whose own prompt would ask the same person the same again."""
     return {"agreed": True} if event.agreed else {}
+
+
+def _chosen(event: HostEvent) -> dict[str, Any]:
+    """The model that a run should use instead of the one that it came with."""
+    came, chosen = event.raw, event.params
+    if chosen is None:
+        return {}
+    pairs = (("model", chosen.model), ("provider", chosen.provider))
+    changed = {name: value for name, value in pairs if value and value != came.get(name)}
+    return {"params": changed} if changed else {}

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from interpose.approvals import PAUSE
+from interpose.flow.hosted import RAN_REFUSED
 from interpose.formats.plain_text import one_line, plain
 from interpose.points import BLOCKED
 from interpose.surfaces.hosts.events import HostEvent, HostFacts
@@ -126,7 +127,7 @@ def objection(verdict: Verdict[Any]) -> str:
 def unhidden(facts: HostFacts, event: HostEvent, reason: str) -> str:
     """Beside a result that should have been replaced."""
     return (
-        f"Interpose: the last result of {event.tool.name} should not have been shown as it is ({reason}), and "
+        f"Interpose: the last result of {event.tool.original_name} should not have been shown as it is ({reason}), and "
         f"{facts.title} can't hide it. Don't repeat, store or send what it holds."
     )
 
@@ -170,6 +171,6 @@ def _instead(verdict: Verdict[Any]) -> str:
 def _evidence(verdict: Verdict[Any]) -> str:
     """What a refusal of governance rests on: the agent reads what was blocked, what to do instead, and why."""
     found = verdict.decided_by
-    if found is None or found.kind != "governance" or not found.detail:
+    if found is None or not found.detail or (found.kind != "governance" and found.rule != RAN_REFUSED):
         return ""
     return f"\nEvidence: {one_line(found.detail)}"

@@ -22,6 +22,7 @@ from interpose.surfaces.http import (
     playground,
     policy,
     roles,
+    session_events,
     sessions,
     validate,
 )
@@ -58,6 +59,7 @@ def routes(
         *intercept.routes(service),
         *validate.routes(service),
         *events.routes(service),
+        *session_events.routes(service),
         *for_people(service),
         *answer_links.routes(service),
         *sessions.routes(service),

@@ -38,7 +38,7 @@ blockquote{margin:0;padding:.2rem .8rem;border-inline-start:.25rem solid #8888}
 .said{border:2px solid #c60;border-radius:.4rem;padding:.6rem}
 label{display:block;margin:.8rem 0 .2rem}
 textarea,input{font:inherit;width:100%;box-sizing:border-box;padding:.5rem}
-button{font:inherit;font-weight:600;width:100%;padding:.8rem;margin:.5rem 0 0;border-radius:.4rem;border:1px solid #888}
+button{font:inherit;font-weight:600;width:100%;padding:.8rem;margin:1rem 0 0;border-radius:.4rem;border:1px solid #888}
 """
 _STYLE_HASH = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _POLICY = (

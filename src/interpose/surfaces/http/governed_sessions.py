@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from interpose.errors import NoSessionError, NotHaltedError, NotProvenError, StoreError, text_of
 from interpose.governance.halts import how_to_lift
-from interpose.governance.session_views import GovernedDetail, detail_of
+from interpose.governance.session_views import GovernedDetail
 from interpose.surfaces.http.incoming import VISIBLE, body_of, require_json
 from interpose.surfaces.http.proving import PROVING, answerer_of, not_proven, prove
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
@@ -44,17 +44,17 @@ _SAYING = ((400, "invalid_request"), (415, "invalid_content_type"), _MISSING, _S
 def routes(service: Service) -> tuple[Route, ...]:
     """What approvers may see and do."""
 
-    def shown(session: GovernedSession) -> Response:
-        return json_response(detail_of(session, service.governed.budgets_of))
+    async def shown(work: Callable[[], GovernedSession]) -> Response:
+        return json_response(await done_to_session(lambda: service.governed.detail(work())))
 
     async def show(request: Request) -> Response:
-        return shown(await done_to_session(lambda: service.governed.session(request.params["id"])))
+        return await shown(lambda: service.governed.session(request.params["id"]))
 
     async def halt(request: Request) -> Response:
         require_json(request, 415)
         body = body_of(request, HaltBody)
         id, by = request.params["id"], request.caller.name
-        return shown(await done_to_session(lambda: service.governed.halt(id, by, body.reason)))
+        return await shown(lambda: service.governed.halt(id, by, body.reason))
 
     async def lift(request: Request) -> Response:
         require_json(request, 415)
@@ -66,7 +66,7 @@ def routes(service: Service) -> tuple[Route, ...]:
             prove(service, who, f"session:{id}", how_to_lift(id))
             return service.governed.lift(id, by, body.comment)
 
-        return shown(await done_to_session(answer))
+        return await shown(answer)
 
     place = "/api/v1/sessions/{id}"
     return (

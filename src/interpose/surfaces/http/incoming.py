@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, TypeVar
 
-from msgspec import Meta, Struct, ValidationError, convert
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
 
 from interpose.observability.trace_context import parse_traceparent
 from interpose.surfaces.http_server.json_body import CODE, decode
 from interpose.surfaces.http_server.messages import ANONYMOUS, Headers, Refusal, Request
-from interpose.types import Context, FrozenDict, ToolCall
+from interpose.types import Claims, Context, FrozenDict, ToolCall
 
 B = TypeVar("B")
 
@@ -95,28 +95,34 @@ def context_of(
 ) -> Context:
     """Who asks. INVARIANT: where a credential says who it is, nothing in the request does: that is only a claim.
 
-    Whoever is anonymous has no session, agent or claim: nothing that they say could be told from what others are.
+    An anonymous caller has no session and no agent: what it says of itself is kept as `claims`, and nothing reads it.
     """
     trace, span = said.trace_id or "", said.span_id or ""
     if not trace and (header := request.headers.get("traceparent")):
         trace, span = parse_traceparent(header)
-    if request.caller.anonymous:
-        return Context(
-            principal=ANONYMOUS, cwd=cwd or "", trace_id=trace, span_id=span, source=source,
-            request_id=request.request_id,
-        )  # fmt: skip
     client = client_of(request)
     named, agent = said.principal, said.agent_id or ""
     if named is not None and named.id:
         principal = f"{named.type}:{named.id}" if named.type else named.id
+    if request.caller.anonymous:
+        return Context(
+            principal=ANONYMOUS, cwd=cwd or "", trace_id=trace, span_id=span, source=source,
+            request_id=request.request_id,
+            claims=_claims(said.session_id or "", principal, client),
+        )  # fmt: skip
+    if named is not None and named.id:
         agent = agent or (named.id if named.type == "agent" else "")
     claimed = principal or client
     proven = request.caller.name
     return Context(
         session_id=said.session_id or "", agent_id=agent or client, principal=proven or claimed, cwd=cwd or "",
         trace_id=trace, span_id=span, source=source, request_id=request.request_id,
-        claimed=claimed if proven and claimed != proven else "",
+        claimed=claimed if proven and claimed != proven else "", claims=_claims("", "", client),
     )  # fmt: skip
+
+
+def _claims(session: str, principal: str, client: str) -> Claims | UnsetType:
+    return Claims(session=session, principal=principal, client=client) if session or principal or client else UNSET
 
 
 def client_of(request: Request) -> str:

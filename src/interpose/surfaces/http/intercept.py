@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.incoming import NOBODY, Arguments, CallerContext, Directory, Name
@@ -23,12 +23,21 @@ EVENT = "tools/call"
 _NOT_JSON = "Request body must be valid JSON"
 
 
+class CallParams(Struct, frozen=True):
+    """`params` of MCP's `tools/call`."""
+
+    name: Name | None = None
+    arguments: Arguments | None = None
+
+
 class Payload(Struct, frozen=True):
-    """The call, and its result in the response phase."""
+    """The call, and its result in the response phase: as it is published, or as the whole request of MCP."""
 
     name: Name | None = None
     arguments: Arguments | None = None
     result: Any = None
+    method: str | UnsetType = UNSET
+    params: CallParams | None = None
 
 
 class InterceptOptions(Struct, frozen=True):
@@ -65,7 +74,20 @@ RULES = {
     "required": ["event", "phase", "payload"],
     "properties": {
         "event": {"const": EVENT},
-        "payload": {"type": "object", "required": ["name"], "properties": {"name": incoming.NOT_BLANK}},
+        "payload": {
+            "type": "object",
+            "oneOf": [
+                {**incoming.required("name"), "not": {"required": ["params"]}},
+                {
+                    "required": ["params"],
+                    "properties": {
+                        "method": {"const": EVENT},
+                        "params": {"type": "object"} | incoming.required("name"),
+                    },
+                    "not": {"anyOf": [{"required": ["name"]}, {"required": ["arguments"]}]},
+                },
+            ],
+        },
     },
     "oneOf": [
         {"properties": {"phase": {"const": "request"}}},
@@ -88,6 +110,14 @@ class InterceptEvent(Struct, frozen=True):
     payload: Payload
     context: CallerContext
     cwd: str | None
+    is_request: bool = False
+    """Whether the payload came as the whole request of MCP."""
+
+    def changed(self, arguments: Arguments, result: Any = UNSET) -> Mutated:
+        """The payload with other arguments or another result."""
+        if self.is_request:
+            return Mutated(method=EVENT, params={"name": self.name, "arguments": arguments}, result=result)
+        return Mutated(self.name, arguments, result)
 
 
 def routes(service: Service) -> tuple[Route, ...]:
@@ -119,13 +149,13 @@ def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
         if event.phase == "request":
             verdict, arguments = await deciding.before(service, request, call, wait=wait)
             if arguments is not None:
-                mutated = Mutated(event.name, arguments)
+                mutated = event.changed(arguments)
         else:
             result = event.payload.result
             outcome = await deciding.in_thread_if_large(request, partial(ToolOutcome, call, result, _is_error(result)))
             verdict, result = await deciding.after(service, request, outcome, wait=wait)
             if verdict.allowed and verdict.rewritten:
-                mutated = Mutated(event.name, event.payload.arguments or {}, result)
+                mutated = event.changed(event.payload.arguments or {}, result)
         answer = intercept_answer(
             verdict, phase=event.phase, request_id=request.request_id, as_published=as_published, mutated=mutated
         )
@@ -148,14 +178,26 @@ def _checked(request: Request, *, enabled: bool, as_published: bool) -> Intercep
         raise Refusal(400, "missing_phase", "phase is missing or empty")
     if body.phase != "request" and body.phase != "response":
         raise Refusal(400, "invalid_phase", f"phase must be 'request' or 'response', not {_short(body.phase)}")
-    payload = body.payload
+    payload = _plain_payload(body.payload)
     if payload is None or payload.name is None or not payload.name.strip():
         raise Refusal(400, "missing_payload_name", "payload.name is missing or empty")
     phase: Phase = "request" if body.phase == "request" else "response"
     if phase == "response" and payload.result is None:
         raise Refusal(400, "response_phase_missing_result", "payload.result is required in the response phase")
     cwd = body.config.working_directory if body.config is not None else None
-    return InterceptEvent(phase, payload.name, payload, body.context or NOBODY, cwd)
+    is_request = body.payload is not payload
+    return InterceptEvent(phase, payload.name, payload, body.context or NOBODY, cwd, is_request)
+
+
+def _plain_payload(payload: Payload | None) -> Payload | None:
+    """The call in the published shape. INVARIANT: of a payload that says two calls, neither is judged."""
+    if payload is None or payload.params is None:
+        return payload
+    if payload.method is not UNSET and payload.method != EVENT:
+        raise Refusal(400, "unsupported_event", f"payload.method {_short(payload.method)} is not {EVENT!r}")
+    if payload.name is not None or payload.arguments is not None:
+        raise Refusal(400, "invalid_request", "payload has params, and name or arguments beside them: say one of both")
+    return Payload(payload.params.name, payload.params.arguments, payload.result)
 
 
 def _body(request: Request, as_published: bool) -> InterceptBody:

@@ -55,11 +55,14 @@ class Info(Struct, frozen=True, omit_defaults=True):
 
 
 class Mutated(Struct, frozen=True):
-    """The payload as it should go on. `result` is there in the response phase."""
+    """The payload as it should go on, in the shape in which it came: a call, or the whole request (`method`, `params`).
+    `result` is there in the response phase."""
 
-    name: str
-    arguments: dict[str, Any]
+    name: str | UnsetType = UNSET
+    arguments: dict[str, Any] | UnsetType = UNSET
     result: Any | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: dict[str, Any] | UnsetType = UNSET
 
 
 class InterceptAnswer(Struct, frozen=True, kw_only=True):

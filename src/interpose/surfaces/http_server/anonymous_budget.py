@@ -44,5 +44,8 @@ class AnonymousBudget:
 
 def _too_many(why: str) -> Refusal:
     return Refusal(
-        429, "too_many_requests", f"{why}; wait a second, or show a token (docs/server.md)", (("Retry-After", "1"),)
+        429,
+        "too_many_requests",
+        f"{why}; wait a second, or show a token (`interpose help server`)",
+        (("Retry-After", "1"),),
     )

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from interpose.surfaces.http_server.answer_heads import CONTINUE, LAST_CHUNK, chunk
 from interpose.surfaces.http_server.exchange import Exchange
 from interpose.surfaces.http_server.listener_state import Endpoint, Site
-from interpose.surfaces.http_server.messages import Headers, Refusal, Response, refusal_response
+from interpose.surfaces.http_server.messages import Headers, Refusal, Response
 from interpose.surfaces.http_server.peers import address_of, peer_of
 from interpose.surfaces.http_server.request_reader import Phase, Reader, RequestHead
 from interpose.types import new_id
@@ -122,6 +122,7 @@ class Connection(asyncio.Protocol):
             perf_counter_ns(),
             head.method,
             head.modern,
+            refusal_page=self._site.refusal_page,
         )
         self._admitted = exchange
         try:
@@ -131,7 +132,7 @@ class Connection(asyncio.Protocol):
         except Refusal as refusal:
             if head.has_body:
                 raise
-            exchange.request, exchange.answer = None, refusal_response(refusal)
+            exchange.request, exchange.answer = None, exchange.refused(refusal)
         if head.has_body and head.modern and "expect" in head.headers:
             self._continue_due = True
             self._say_continue()
@@ -156,7 +157,7 @@ class Connection(asyncio.Protocol):
         self._admitted = None
         self._continue_due = False
         exchange.request = None
-        exchange.answer = refusal_response(refusal)
+        exchange.answer = exchange.refused(refusal)
         self._lingering = True
         self._enqueue(exchange)
 
@@ -262,7 +263,7 @@ class Connection(asyncio.Protocol):
         try:
             budget.enter()
         except Refusal as refusal:
-            return refusal_response(refusal)
+            return exchange.refused(refusal)
         try:
             return await exchange.ask()
         finally:

@@ -8,7 +8,17 @@ from time import perf_counter_ns
 from msgspec import Struct
 
 from interpose.surfaces.http_server.listener_state import Answered
-from interpose.surfaces.http_server.messages import Handler, Headers, Peer, Refusal, Request, Response, refusal_response
+from interpose.surfaces.http_server.messages import (
+    Handler,
+    Headers,
+    Peer,
+    Refusal,
+    RefusalPage,
+    Request,
+    Response,
+    refusal_response,
+    wants_page,
+)
 from interpose.surfaces.http_server.request_reader import RequestHead
 from interpose.surfaces.http_server.routing import Router, decoded, parse_query
 from interpose.surfaces.http_server.trust import Door, preflight
@@ -29,6 +39,10 @@ class Exchange(Struct):
     handler: Handler | None = None
     answer: Response | None = None
     hangs_up: bool = False
+    refusal_page: RefusalPage | None = None
+    asked: str = ""
+    """The path as it was written, where a browser shows the answer to a person."""
+    problem: bytes = b""
 
     @property
     def anonymous(self) -> bool:
@@ -38,6 +52,8 @@ class Exchange(Struct):
     def admit(self, head: RequestHead, door: Door, router: Router, peer: Peer, reached: str) -> None:
         """Who asks for what. Raises Refusal: first for whom we don't know, then for what there is not."""
         target = router.target(head.target)
+        if wants_page(head.headers):
+            self.asked = target.path
         cross_site = head.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
         linked = cross_site and router.is_linked(head.method, target.path)
         self.extra = door.admit(head.headers, target.authority, reached, linked=linked)
@@ -76,7 +92,7 @@ class Exchange(Struct):
             assert self.handler is not None and self.request is not None  # noqa: S101, PT018 - it was admitted
             return await self.handler(self.request)
         except Refusal as refusal:
-            return refusal_response(refusal)
+            return self.refused(refusal)
         except Exception:
             log.exception("request %s to %s failed", self.request_id, self.path)
             return self.internal_error()
@@ -84,7 +100,16 @@ class Exchange(Struct):
     def internal_error(self) -> Response:
         """The answer when there is no other."""
         text = f"the request could not be answered; the server's log has more under {self.request_id}"
-        return refusal_response(Refusal(500, "internal_error", text))
+        return self.refused(Refusal(500, "internal_error", text))
+
+    def refused(self, refusal: Refusal) -> Response:
+        """A refusal as JSON, or as a page where a browser asks. The log has the same of both."""
+        answer = refusal_response(refusal)
+        page = self.refusal_page(self.asked, refusal) if self.refusal_page is not None and self.asked else None
+        if page is None:
+            return answer
+        self.problem = answer.body
+        return page
 
     def summary(self, answer: Response, peer: Peer) -> Answered:
         """What metrics and logs are told."""
@@ -92,4 +117,5 @@ class Exchange(Struct):
         if answer.status < 400:
             return Answered(self.method, self.path, answer.status, elapsed)
         client = peer.address if self.request is None else self.request.client
-        return Answered(self.method, self.path, answer.status, elapsed, self.request_id, client, answer.body)
+        problem = self.problem or answer.body
+        return Answered(self.method, self.path, answer.status, elapsed, self.request_id, client, problem)

@@ -25,7 +25,7 @@ from interpose.config.settings import ServerLimits, ServerSettings, TlsSettings
 from interpose.errors import ServerError
 from interpose.surfaces.http_server.connection import Connection
 from interpose.surfaces.http_server.listener_state import Endpoint, Observe, Site
-from interpose.surfaces.http_server.messages import Routes
+from interpose.surfaces.http_server.messages import RefusalPage, Routes
 from interpose.surfaces.http_server.routing import Router
 from interpose.surfaces.http_server.tls import tls_context
 from interpose.surfaces.http_server.tokens import open_tokens
@@ -90,13 +90,15 @@ class Listener:
         tls: TlsSettings | None = None,
         shutdown_timeout: float = 10.0,
         observe: Observe | None = None,
+        refusal_page: RefusalPage | None = None,
     ) -> None:
-        """`observe` is told of every answer; it must be quick and must not raise."""
+        """`observe` is told of every answer; it must be quick and must not raise. `refusal_page` makes what a browser
+        shows of a refusal; without it all refusals are JSON."""
         self._where = tuple(where)
         self._trust = trust
         self._tls = tls or TlsSettings()
         self._shutdown_timeout = shutdown_timeout
-        self._site = Site(Router(routes), limits or ServerLimits(), observe)
+        self._site = Site(Router(routes), limits or ServerLimits(), observe, refusal_page)
         self._bound: list[_Bound] = []
         self._timer: asyncio.TimerHandle | None = None
 

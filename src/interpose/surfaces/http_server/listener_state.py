@@ -12,6 +12,7 @@ from msgspec import Struct
 from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server.anonymous_budget import AnonymousBudget
 from interpose.surfaces.http_server.answer_heads import AnswerHeads
+from interpose.surfaces.http_server.messages import RefusalPage
 from interpose.surfaces.http_server.routing import Router
 from interpose.surfaces.http_server.trust import Door
 
@@ -71,8 +72,15 @@ class Endpoint:
 class Site:
     """The shared state of a listener."""
 
-    def __init__(self, router: Router, limits: ServerLimits, observe: Observe | None = None) -> None:
+    def __init__(
+        self,
+        router: Router,
+        limits: ServerLimits,
+        observe: Observe | None = None,
+        refusal_page: RefusalPage | None = None,
+    ) -> None:
         self.router = router
+        self.refusal_page = refusal_page
         self.limits = limits
         self.observe = observe
         self.heads = AnswerHeads()

@@ -178,6 +178,9 @@ class Route(Struct, frozen=True):
 
 Routes = Sequence[Route]
 
+RefusalPage = Callable[[str, Refusal], Response | None]
+"""A refusal as a page for a person, by the path that was asked for; None where the answer is JSON all the same."""
+
 _encode = fast.Encoder().encode
 
 
@@ -189,3 +192,12 @@ def json_response(value: Any, status: int = 200, headers: Headers = ()) -> Respo
 def refusal_response(refusal: Refusal) -> Response:
     """A refusal as it goes over the wire."""
     return Response(refusal.status, _encode({"error": refusal.code, "message": refusal.message}), refusal.headers)
+
+
+def wants_page(headers: Mapping[str, str]) -> bool:
+    """Whether a browser shows the answer to a person: it names HTML, which programs don't."""
+    for part in headers.get("accept", "").lower().split(","):
+        kind, _, parameters = part.partition(";")
+        if kind.strip() == "text/html":
+            return parameters.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import struct
-import sys
 from asyncio import BaseTransport
 from typing import Any
 
+from interpose.platforms.peers import peer_credentials
+from interpose.platforms.processes import start_of
 from interpose.surfaces.http_server.messages import UNKNOWN_USER, Peer
 from interpose.surfaces.http_server.tls import subject_of
 from interpose.surfaces.http_server.trust import is_loopback
@@ -18,7 +18,7 @@ def peer_of(transport: BaseTransport) -> Peer:
     name: object = transport.get_extra_info("peername")
     if not isinstance(name, tuple):
         pid, uid, gid = _credentials(transport.get_extra_info("socket"))
-        return Peer(kind="unix", loopback=True, pid=pid, uid=uid, gid=gid, start=_start_of(pid))
+        return Peer(kind="unix", loopback=True, pid=pid, uid=uid, gid=gid, start=start_of(pid))
     address = address_of(name)
     subject = subject_of(transport.get_extra_info("peercert"))
     ours: object = transport.get_extra_info("sockname")
@@ -33,32 +33,16 @@ def _credentials(connected: Any) -> tuple[int, int, int]:
 
     INVARIANT: a peer that the system does not name is nobody's: its uid is one that no user has.
     """
-    asked = getattr(socket, "SO_PEERCRED", None)
     try:
-        if asked is not None:
-            pid, uid, gid = _LINUX.unpack(connected.getsockopt(socket.SOL_SOCKET, asked, _LINUX.size))
-            return pid, uid, gid
-        if sys.platform == "darwin":
-            _version, uid, _groups, gid = _BSD.unpack(connected.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _BSD.size))
-            return 0, uid, gid
+        found = peer_credentials(connected)
     except (OSError, struct.error):
         return 0, _NOBODYS, _NOBODYS
-    return 0, UNKNOWN_USER, UNKNOWN_USER  # the system doesn't tell; only its owner can open the socket
+    if found is None:  # the system doesn't tell; only its owner can open the socket
+        return 0, UNKNOWN_USER, UNKNOWN_USER
+    return found.pid, found.uid, found.gid
 
 
-_LINUX = struct.Struct("3i")
-_BSD = struct.Struct("=IIhxxI60x")
-_SOL_LOCAL, _LOCAL_PEERCRED = 0, 1
 _NOBODYS = -2
-
-
-def _start_of(pid: int) -> int:
-    """When a process was started, in the kernel's own units; 0 if it can't be seen."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - on the way of every hook
-            return int(file.read().rpartition(b")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return 0
 
 
 def address_of(name: object) -> str:

@@ -13,8 +13,8 @@ import stat
 from pathlib import Path
 
 from interpose.errors import ServerError
+from interpose.platforms.system import this_system
 
-_LONGEST = 107
 _SHORTER = "set server.socket and hooks.socket, or XDG_RUNTIME_DIR, where they lie if nothing else is said"
 _OTHER_SERVER = (
     "another server listens on this socket; stop it, or give this one its own server.socket and hooks.socket"
@@ -30,8 +30,8 @@ class UnixSocket:
         `for_group` lets the group of its directory reach it: a directory that root made for just that.
         """
         self.path = path
-        if len(os.fsencode(path)) > _LONGEST:
-            raise ServerError(f"{path}: the path of a Unix socket has at most {_LONGEST} bytes; {_SHORTER}")
+        if len(os.fsencode(path)) > (longest := this_system().longest_socket):
+            raise ServerError(f"{path}: the path of a Unix socket has at most {longest} bytes; {_SHORTER}")
         try:
             _private_directory(path.parent, 0o027 if for_group else 0o077)
             self._lock = _locked(path)

@@ -40,7 +40,7 @@ from interpose.types import Context, ToolCall, ToolOutcome, new_id, thaw
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from interpose.flow.run_flow import ToolRun
+    from interpose.flow.run_parts import ToolRun
     from interpose.service.service import Service
 
 T = TypeVar("T")
@@ -153,7 +153,7 @@ class McpGate:
         call = call_of(asked, context)
         unavailable = ""
         if asked.method == CALL:
-            self._describe(call.name, asked.definition)
+            self._describe(call.original_name, asked.definition)
             unavailable = self._filter.why_not(asked.server, asked.name)
         passed = _passed(asked, call)
         if passed is not None:
@@ -187,7 +187,7 @@ class McpGate:
         """
         answers = asked.params.get(ANSWERS)
         arguments = {**passed.call.arguments, ANSWERS: answers}
-        call = ToolCall(passed.call.name, arguments, context=asked.client.context)
+        call = ToolCall(passed.call.original_name, arguments, context=asked.client.context)
         hosted = self._service.hosted(asked.client.context, _CAN)
         now = await self._driven(asked, is_large(asked.params), lambda: hosted.decide(call))
         if now.outcome == "deny":
@@ -275,7 +275,7 @@ class McpGate:
 def _passed(asked: Asked, call: ToolCall) -> GateTicket | None:
     """The ticket of the call that this one continues. INVARIANT: one of another call is none."""
     given = asked.continues
-    return given if isinstance(given, GateTicket) and given.call.name == call.name else None
+    return given if isinstance(given, GateTicket) and given.call.original_name == call.original_name else None
 
 
 def _going_on(asked: Asked, passed: GateTicket, judged: ToolCall) -> Gated:

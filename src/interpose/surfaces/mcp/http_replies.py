@@ -249,7 +249,7 @@ class HttpAnswer:
 
 
 _HINTS = {
-    401: ": it wants a token; see docs/gateway-http.md",
+    401: ": it wants a token; see `interpose help gateway-http`",
     403: ": our token does not count there",
     405: ": an old server may need `transport: sse`",
 }

@@ -52,7 +52,7 @@ from interpose.surfaces.mcp.interceptor_payloads import (
 from interpose.types import EMPTY, Context, ToolCall, ToolOutcome, Verdict, same, thaw
 
 if TYPE_CHECKING:
-    from interpose.flow.run_flow import ToolRun
+    from interpose.flow.run_parts import ToolRun
     from interpose.service.service import Service
 
 T = TypeVar("T")

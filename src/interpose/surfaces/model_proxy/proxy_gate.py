@@ -32,7 +32,7 @@ from interpose.types import Context, ToolCall, ToolOutcome, Verdict
 if TYPE_CHECKING:
     from interpose.approvals import ConfirmationHandler
     from interpose.flow.hosted import Hosted
-    from interpose.flow.run_flow import ToolRun
+    from interpose.flow.run_parts import ToolRun
     from interpose.service.service import Service
 
 T = TypeVar("T")

@@ -11,11 +11,11 @@ from interpose.call_kinds.effect_words import effect_text
 from interpose.ledger import CallProof, Record, named
 from interpose.ledger.call_proof import call_proof
 from interpose.service.question_views import changes
-from interpose.surfaces.http_server.messages import Refusal, Response, Route
-from interpose.surfaces.page.frame import shown
+from interpose.surfaces.http_server.messages import Refusal
+from interpose.surfaces.page.frame import Shown, shown
 from interpose.surfaces.page.html import Content, Html, tag
 from interpose.surfaces.page.ledger_reads import read_ledger
-from interpose.surfaces.page.page_visits import Visit, Visits
+from interpose.surfaces.page.page_visits import Visit
 from interpose.surfaces.page.pieces import (
     badge,
     block,
@@ -30,6 +30,7 @@ from interpose.surfaces.page.pieces import (
     record_subject,
     session_path,
 )
+from interpose.surfaces.page.screens import Screen
 from interpose.types import Finding
 
 OF_REQUEST = 100
@@ -40,10 +41,10 @@ class _FoundCalls(Struct, frozen=True):
     proof: CallProof | None
 
 
-def routes(visits: Visits) -> tuple[Route, ...]:
+def screens() -> tuple[Screen, ...]:
     """One call by its id; those of a request by its id."""
 
-    async def call(visit: Visit) -> Response:
+    async def call(visit: Visit) -> Shown:
         id, store = id_at(visit.request.params["id"]), visit.service.store
 
         def read() -> _FoundCalls:
@@ -57,12 +58,12 @@ def routes(visits: Visits) -> tuple[Route, ...]:
                 raise Refusal(404, "not_found", "there is no call or request of this id")
             case [one]:
                 return shown(
-                    visit, "Call", tag("article", *_all(one, found.proof), id="call", data_live="decided questions")
+                    "Call", tag("article", *_all(visit, one, found.proof), id="call", data_live="decided questions")
                 )
             case several:
-                return shown(visit, "Calls of one request", _list(several))
+                return shown("Calls of one request", _list(several))
 
-    return (Route("GET", "/calls/{id}", visits.screen("auditor", call), "visitor", "Everything about one call"),)
+    return (Screen("GET", "/calls/{id}", "auditor", call, "Everything about one call"),)
 
 
 def _list(records: Sequence[Record]) -> Html:
@@ -74,7 +75,7 @@ def _list(records: Sequence[Record]) -> Html:
     return tag("ol", rows, class_="rows")
 
 
-def _all(one: Record, proof: CallProof | None) -> Iterator[Content]:
+def _all(visit: Visit, one: Record, proof: CallProof | None) -> Iterator[Content]:
     yield tag("p", badge(one.decision), tag("b", one.tool), " ", badge(one.outcome), class_="lead")
     if one.reason:
         yield tag("p", one.reason, class_="reason")
@@ -86,7 +87,7 @@ def _all(one: Record, proof: CallProof | None) -> Iterator[Content]:
         )
     yield tag("section", tag("h2", "Who spoke"), _spoke(one.findings, one.timings))
     yield tag("section", tag("h2", "What came of it"), *_outcome(one))
-    yield tag("section", tag("h2", "About it"), facts(_about(one)))
+    yield tag("section", tag("h2", "About it"), facts(_about(visit, one)))
     if proof is not None:
         yield tag("section", tag("h2", "Proof"), *_proof(one, proof))
 
@@ -159,18 +160,20 @@ def _outcome(one: Record) -> Iterator[Content]:
         yield _spoke(after.said.findings, after.timings)
 
 
-def _about(one: Record) -> Iterator[tuple[str, Content]]:
+def _about(visit: Visit, one: Record) -> Iterator[tuple[str, Content]]:
     yield "decided", moment(one.time_ns)
     yield "decided in", duration(one.elapsed_ns)
     yield "rule", one.rule
     yield "approved by", one.approver
-    yield "question", tag("a", one.approval, href=question_path(one.approval)) if one.approval else ""
+    yield "question", visit.link(question_path(one.approval), one.approval) if one.approval else ""
     yield "word to the agent", one.word
     yield "session", tag("a", one.session, href=session_path(one.session)) if one.session else ""
     yield "agent", one.agent
     yield "role", one.role
     yield "principal", one.principal
-    yield "claims to be", one.claimed
+    yield "claims to be", one.claimed or one.claimed_principal or ""
+    yield "claimed session", one.claimed_session or ""
+    yield "client", one.claimed_client or ""
     yield "directory", one.cwd
     yield "source", one.source
     yield "asked as", one.original_name if one.original_name != one.tool else ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from interpose.surfaces.page.html import Html, tag
-from interpose.surfaces.page.page_visits import Visit
+from interpose.surfaces.page.page_visits import TOLD, Visit
 
 
 def chosen(visit: Visit, name: str, words: Mapping[str, Any], usual: str) -> str:
@@ -15,10 +16,16 @@ def chosen(visit: Visit, name: str, words: Mapping[str, Any], usual: str) -> str
     return said if said in words else usual
 
 
-def ways(path: str, name: str, words: Mapping[str, str], current: str) -> Html:
+def here_with(visit: Visit, **fields: str) -> str:
+    """This address with other fields; those that are empty are left out."""
+    kept = {name: value for name, value in (visit.request.query | fields).items() if value and name != TOLD}
+    return f"?{urlencode(kept)}"
+
+
+def ways(visit: Visit, name: str, words: Mapping[str, str], current: str) -> Html:
     """Links to all of them."""
     links = [
-        tag("a", text, href=f"{path}?{name}={word}", aria_current="true" if word == current else None)
+        tag("a", text, href=here_with(visit, **{name: word}), aria_current="true" if word == current else None)
         for word, text in words.items()
     ]  # fmt: skip
     return tag("nav", links, class_="ways", aria_label=name)

@@ -13,6 +13,7 @@ from interpose.surfaces.page.frame import plain_page, to
 from interpose.surfaces.page.html import NOTHING, Html, tag
 from interpose.surfaces.page.page_visits import Visit, Visits, cookies_of, posted, with_cookie
 from interpose.surfaces.page.pairing import OFFERED_SECONDS
+from interpose.surfaces.page.screens import Screen
 
 PATH = "/enter"
 _PAIR = "-pair"
@@ -22,7 +23,7 @@ WRONG_TOKENS, WITHIN_SECONDS = 10, 60.0
 
 
 def routes(visits: Visits) -> tuple[Route, ...]:
-    """What browsers may do that are not signed in, and how they leave."""
+    """What browsers may do that are not signed in."""
     wrong: deque[float] = deque(maxlen=WRONG_TOKENS)
 
     async def enter(request: Request) -> Response:
@@ -63,15 +64,20 @@ def routes(visits: Visits) -> tuple[Route, ...]:
         begun = await asyncio.to_thread(visits.sessions.begin, name, role, token=digest, here=_is_here(request))
         return with_cookie(to(after), visits.set_cookie(request, begun.cookie))
 
+    return (
+        Route("GET", PATH, enter, "visitor", "Sign in"),
+        Route("POST", PATH, with_token, "visitor", "Sign in with a token"),
+    )
+
+
+def screens(visits: Visits) -> tuple[Screen, ...]:
+    """How they leave."""
+
     async def leave(visit: Visit) -> Response:
         await asyncio.to_thread(visits.sessions.end, visit.session.id)
         return with_cookie(to(PATH), visits.set_cookie(visit.request, "", seconds=0))
 
-    return (
-        Route("GET", PATH, enter, "visitor", "Sign in"),
-        Route("POST", PATH, with_token, "visitor", "Sign in with a token"),
-        Route("POST", "/leave", visits.screen("agent", leave), "visitor", "Sign out"),
-    )
+    return (Screen("POST", "/leave", "agent", leave, "Sign out"),)
 
 
 def _is_here(request: Request) -> bool:

@@ -57,6 +57,13 @@ def document(head: Html, body: Html) -> bytes:
     return f'<!doctype html><html lang="en">{tag("head", head).text}{body.text}</html>'.encode()
 
 
+def is_own_address(text: str) -> bool:
+    """Whether an address leads to this server, however a browser reads it: it takes no notice of some letters."""
+    if any(char <= " " for char in text):
+        return False
+    return text.startswith(("/", "#", "?")) and not text.startswith(("//", "/\\"))
+
+
 def is_plain(text: str) -> bool:
     """Whether a text is seen as what it is, and comes back from a field as it was."""
     return all(char in _LINES or _is_seen(char) for char in text)
@@ -103,7 +110,7 @@ def _attribute(name: str, value: Attribute) -> str:
     if value is True:
         return f" {name}"
     text = spelled(str(value))
-    if name in _ADDRESSES and (not text.startswith(("/", "#", "?")) or text.startswith(("//", "/\\"))):
+    if name in _ADDRESSES and not is_own_address(text):
         raise ValueError(f"{text!r} is no address of the page")
     return f' {name}="{text.translate(_ESCAPES)}"'
 

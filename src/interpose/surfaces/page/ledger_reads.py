@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from interpose.errors import StoreError, text_of
+from interpose.store.protocols import EntryStore, Query
 from interpose.surfaces.http_server.messages import Refusal
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ READERS = 2
 CATCHING_UP = 1.0
 """Seconds that a reader waits for the store to have what was recorded before it asked."""
 _readers = ThreadPoolExecutor(READERS, thread_name_prefix="interpose:page")
+
+
+def has_decisions(store: EntryStore) -> bool:
+    """Whether anything was decided yet. Blocks."""
+    return bool(store.query(Query(kinds=("decided",)), 1))
 
 
 async def read_ledger(service: Service, read: Callable[[], T]) -> T:

@@ -1,4 +1,5 @@
-"""`GET /live`: tells a page that something changed, so that it looks again. It never says what.
+"""`GET /live`: tells a page that something changed, so that it looks again, and how many questions wait. It never says
+what changed.
 
 INVARIANT: nothing waits in a queue for a browser: however much is decided, a page hears of it at most twice a second.
 """
@@ -6,12 +7,14 @@ INVARIANT: nothing waits in a queue for a browser: however much is decided, a pa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from interpose.surfaces.http.answering import done
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route
-from interpose.surfaces.page.page_visits import Visits
+from interpose.surfaces.page.frame import count_waiting, waiting_text
+from interpose.surfaces.page.page_visits import Tab, Visits
+from interpose.surfaces.page.screens import Screen, tabs_of
 
 if TYPE_CHECKING:
     from interpose.service.question_events import QuestionEvent
@@ -37,14 +40,16 @@ class DecisionCount:
         self.number += 1
 
 
-def routes(visits: Visits) -> tuple[Route, ...]:
-    """The one route."""
+def routes(visits: Visits, screens: Sequence[Screen]) -> tuple[Route, ...]:
+    """The one route. Who may not open the tab behind which something waits is not told how much."""
     count = DecisionCount(visits.service)
 
     async def live(request: Request) -> Response:
-        if await visits.who(request, used=False) is None:
-            raise Refusal(401, "unauthorized", "nobody is signed in")
-        stream = _LiveStream(visits, request, count)
+        found = await visits.who(request, used=False)
+        if found is None:
+            raise Refusal(401, "unauthorized", "this browser is not signed in")
+        tabs = [tab for _, tab in tabs_of(found.session.role, screens) if tab.waiting is not None]
+        stream = _LiveStream(visits, request, count, tabs)
         if not await done(lambda: visits.service.events.watch(stream.rung)):
             raise Refusal(503, "too_many_watchers", "too many pages are open", (("Retry-After", "5"),))
         return Response(headers=_HEADERS, stream=stream.pieces())
@@ -55,8 +60,8 @@ def routes(visits: Visits) -> tuple[Route, ...]:
 class _LiveStream:
     """What one page hears."""
 
-    def __init__(self, visits: Visits, request: Request, count: DecisionCount) -> None:
-        self._visits, self._request, self._count = visits, request, count
+    def __init__(self, visits: Visits, request: Request, count: DecisionCount, tabs: Sequence[Tab]) -> None:
+        self._visits, self._request, self._count, self._tabs = visits, request, count, tabs
         self._loop = asyncio.get_running_loop()
         self._bell = asyncio.Event()
         self._asked = self._over = False
@@ -70,17 +75,17 @@ class _LiveStream:
             self._visits.service.events.leave(self.rung)  # the loop was closed: nobody reads any more
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
-        """`questions` and `decided`, each at most once in a turn."""
+        """`questions`, with how many wait, and `decided`: each at most once in a turn."""
         seen, turn = self._count.number, 0
         try:
-            yield b"retry: 1000\nevent: here\ndata: \n\n"
+            yield f"retry: 1000\nevent: here\ndata: {await self._waiting()}\n\n".encode()
             while not self._over:
                 await self._next_turn()
                 turn += 1
                 said = b""
                 if self._asked:
                     self._asked = False
-                    said += b"event: questions\ndata: \n\n"
+                    said += f"event: questions\ndata: {await self._waiting()}\n\n".encode()
                 if self._count.number != seen:
                     seen = self._count.number
                     said += b"event: decided\ndata: \n\n"
@@ -92,6 +97,10 @@ class _LiveStream:
                     yield said
         finally:
             self._visits.service.events.leave(self.rung)
+
+    async def _waiting(self) -> str:
+        """How many questions wait, as the tab shows it; empty for who may not know."""
+        return waiting_text(await count_waiting(self._visits.service, self._tabs)) if self._tabs else ""
 
     async def _next_turn(self) -> None:
         """The end of a turn. A question ends it at once: somebody waits for that."""

@@ -6,13 +6,15 @@ from typing import Any
 
 from interpose.call_kinds.effect_words import effect_text
 from interpose.ledger import Record, search
+from interpose.ledger.canaries import CanarySieve
 from interpose.store.protocols import Query
-from interpose.surfaces.http_server.messages import Response, Route
-from interpose.surfaces.page.frame import shown
-from interpose.surfaces.page.html import Html, tag
-from interpose.surfaces.page.ledger_reads import read_ledger
-from interpose.surfaces.page.page_visits import Visit, Visits
+from interpose.surfaces.page.canary_notes import canaries_field, canary_note, shows_canaries
+from interpose.surfaces.page.frame import Shown, shown
+from interpose.surfaces.page.html import Content, Html, tag
+from interpose.surfaces.page.ledger_reads import has_decisions, read_ledger
+from interpose.surfaces.page.page_visits import Tab, Visit
 from interpose.surfaces.page.pieces import badge, call_path, cut, moment, question_path, record_subject
+from interpose.surfaces.page.screens import Screen
 
 ROWS = 100
 """Decisions that are shown. However many come, a page has no more."""
@@ -21,16 +23,25 @@ _WORDS = ("agent", "tool", "rule", "effect", "session", "text")
 _DECISIONS = ("", "allow", "rewrite", "ask", "deny")
 
 
-def routes(visits: Visits) -> tuple[Route, ...]:
+def screens() -> tuple[Screen, ...]:
     """The first screen."""
 
-    async def now(visit: Visit) -> Response:
+    async def now(visit: Visit) -> Shown:
         wanted = _wanted(visit.request.query)
         query = Query(**{name: value for name, value in wanted.items() if value})
-        found = await read_ledger(visit.service, lambda: search(visit.service.store, query, ROWS))
-        return shown(visit, "Now", _filter(wanted), _rows(found))
+        store = visit.service.store
+        # As `interpose audit search` does it: who names a session wants all of it.
+        sieve = CanarySieve(shown=shows_canaries(visit) or bool(query.session))
 
-    return (Route("GET", "/", visits.screen("auditor", now), "visitor", "Decisions as they are made"),)
+        def read() -> tuple[list[Record], bool]:
+            found = search(store, query, ROWS, wanted=sieve)
+            return found, bool(found) or has_decisions(store)
+
+        found, is_any = await read_ledger(visit.service, read)
+        rows = [_row(visit, one) for one in found] or [_nothing(wanted if is_any else {})]
+        return shown("Now", _filter(visit, wanted), canary_note(visit, sieve.left_out), _list(rows))
+
+    return (Screen("GET", "/", "auditor", now, "Decisions as they are made", Tab("Now")),)
 
 
 def _wanted(query: dict[str, str]) -> dict[str, Any]:
@@ -38,7 +49,17 @@ def _wanted(query: dict[str, str]) -> dict[str, Any]:
     return {"decision": said if said in _DECISIONS else ""} | {name: query.get(name, "")[:200] for name in _WORDS}
 
 
-def _filter(wanted: dict[str, Any]) -> Html:
+def _nothing(wanted: dict[str, str]) -> Html:
+    """Why there is no row: no decision at all, or none that is wanted."""
+    named = {"verdict": wanted.get("decision", "")} | {word: wanted.get(word, "") for word in _WORDS}
+    said: Content = "Nothing was decided yet."
+    if filters := [(name, value) for name, value in named.items() if value]:
+        words = [(", " if at else "", f"{name} ", tag("code", value)) for at, (name, value) in enumerate(filters)]
+        said = ["No decision matches the filter: ", words, ". ", tag("a", "Clear the filter", href="/")]
+    return tag("li", said, id="no-rows", class_="quiet")
+
+
+def _filter(visit: Visit, wanted: dict[str, str]) -> Html:
     chosen = [
         tag("option", word or "any", value=word, selected=word == wanted["decision"]) for word in _DECISIONS
     ]  # fmt: skip
@@ -48,14 +69,19 @@ def _filter(wanted: dict[str, Any]) -> Html:
     some = any(wanted.values())
     return tag(
         "form",
-        tag("button", "Pause", type="button", id="pause", aria_pressed="false", class_="needs-script"),
+        tag("button", "Stop live updates", type="button", id="live-updates", class_="needs-script"),
         tag(
             "details",
             tag("summary", "Filter", " (on)" if some else ""),
             tag("label", "verdict ", tag("select", chosen, name="decision")),
             fields,
-            tag("button", "Show"),
-            tag("a", "Show all", href="/") if some else None,
+            canaries_field(visit),
+            tag(
+                "div",
+                tag("button", "Show"),
+                tag("a", "Clear the filter", href="/", class_="button") if some else None,
+                class_="apart",
+            ),
             open=some,
         ),
         method="get",
@@ -64,15 +90,14 @@ def _filter(wanted: dict[str, Any]) -> Html:
     )
 
 
-def _rows(found: list[Record]) -> Html:
-    nothing = tag("p", "Nothing was decided yet.", id="no-rows", class_="quiet") if not found else None
+def _list(rows: list[Html]) -> Html:
     return tag(
-        "ol", [_row(one) for one in found], nothing,
-        id="decisions", class_="rows", data_live="decided", data_keyed=True, aria_label="Decisions, the newest first",
+        "ol", rows, id="decisions", class_="rows", data_live="decided", data_keyed=True,
+        aria_label="Decisions, the newest first",
     )  # fmt: skip
 
 
-def _row(one: Record) -> Html:
+def _row(visit: Visit, one: Record) -> Html:
     effects = "; ".join(effect_text(each) for each in one.effects[:_MOST_EFFECTS])
     if len(one.effects) > _MOST_EFFECTS:
         effects += f"; and {len(one.effects) - _MOST_EFFECTS} more"
@@ -95,7 +120,7 @@ def _row(one: Record) -> Html:
             tag("span", one.agent or one.source, title="agent") if one.agent or one.source else None,
             tag("span", one.cwd.rstrip("/").rpartition("/")[2], title=one.cwd) if one.cwd else None,
             tag("span", one.rule, class_="rule") if one.rule else None,
-            tag("a", "answer", href=question_path(one.approval)) if waits else None,
+            visit.link(question_path(one.approval), "answer") if waits and visit.may_open("/inbox") else None,
             class_="facts",
         ),
         id=f"call-{one.call_id}",

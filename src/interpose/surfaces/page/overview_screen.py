@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from time import time_ns
 
-from interpose.service.overview import AnswerTimes, HeardAgent, Overview, OverviewStretch, overview
+from interpose.ledger.canaries import canaries_since
+from interpose.service.overview import AnswerTimes, HeardAgent, Overview, OverviewStretch, overview, overview_begins
 from interpose.surfaces.http.figures import Agents
-from interpose.surfaces.http_server.messages import Response, Route
+from interpose.surfaces.page.canary_notes import canary_note, shows_canaries
 from interpose.surfaces.page.choices import chosen, ways
-from interpose.surfaces.page.frame import shown
+from interpose.surfaces.page.frame import Shown, shown
 from interpose.surfaces.page.html import Content, Html, tag
 from interpose.surfaces.page.ledger_reads import read_ledger
-from interpose.surfaces.page.page_visits import Visit, Visits
+from interpose.surfaces.page.page_visits import Tab, Visit
 from interpose.surfaces.page.pieces import badge, clock, duration, facts, span
 from interpose.surfaces.page.plots import SCRIPTS, STYLES, VERDICTS, Series, plot
+from interpose.surfaces.page.screens import Screen
 
 SINCE = {
     "1h": ("last hour", 3600),
@@ -24,24 +26,25 @@ SINCE = {
 }
 
 
-def routes(visits: Visits, agents: Agents | None) -> tuple[Route, ...]:
+def screens(agents: Agents | None) -> tuple[Screen, ...]:
     """The one screen."""
 
-    async def show(visit: Visit) -> Response:
+    async def show(visit: Visit) -> Shown:
         since = chosen(visit, "since", SINCE, "1d")
         service, now = visit.service, time_ns()
-        found = await read_ledger(
-            service,
-            lambda: overview(
-                service, since_ns=now - SINCE[since][1] * 10**9, now_ns=now,
-                agents=None if agents is None else agents(),
-            ),
-        )  # fmt: skip
-        links = ways("/overview", "since", {word: name for word, (name, _) in SINCE.items()}, since)
-        body = tag("div", *_all(found), id="figures", data_live="slow", data_keyed=True)
-        return shown(visit, "Overview", links, body, scripts=SCRIPTS, styles=STYLES)
+        first = now - SINCE[since][1] * 10**9
 
-    return (Route("GET", "/overview", visits.screen("auditor", show), "visitor", "How everything stands"),)
+        def read() -> tuple[Overview, int]:
+            canaries = [] if shows_canaries(visit) else canaries_since(service.store, overview_begins(first, now))
+            heard = None if agents is None else agents()
+            return overview(service, since_ns=first, now_ns=now, agents=heard, without=canaries), len(canaries)
+
+        found, canaries = await read_ledger(service, read)
+        links = ways(visit, "since", {word: name for word, (name, _) in SINCE.items()}, since)
+        body = tag("div", *_all(found), id="figures", data_live="slow", data_keyed=True)
+        return shown("Overview", links, canary_note(visit, canaries), body, scripts=SCRIPTS, styles=STYLES)
+
+    return (Screen("GET", "/overview", "auditor", show, "How everything stands", Tab("Overview")),)
 
 
 def _all(found: Overview) -> Iterator[Content]:

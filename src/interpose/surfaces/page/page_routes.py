@@ -7,6 +7,7 @@ from interpose.surfaces.http_server.messages import Route
 from interpose.surfaces.page import (
     call_screen,
     entering,
+    inbox_answers,
     inbox_screen,
     live,
     now_screen,
@@ -19,21 +20,32 @@ from interpose.surfaces.page import (
     static_files,
 )
 from interpose.surfaces.page.page_visits import Visits
+from interpose.surfaces.page.screens import Screen, screen_routes
 
 
 def routes(visits: Visits, agents: Agents | None = None) -> tuple[Route, ...]:
     """What browsers may ask for. None of it is in the API document: it is for people."""
+    screens = screens_of(visits, agents)
     return (
         *entering.routes(visits),
         *static_files.routes(),
-        *live.routes(visits),
-        *now_screen.routes(visits),
-        *inbox_screen.routes(visits),
-        *pause_forms.routes(visits),
-        *call_screen.routes(visits),
-        *sessions_screen.routes(visits),
-        *session_forms.routes(visits),
-        *rules_screen.routes(visits),
-        *playground_screen.routes(visits),
-        *overview_screen.routes(visits, agents),
+        *live.routes(visits, screens),
+        *screen_routes(visits, screens),
+    )
+
+
+def screens_of(visits: Visits, agents: Agents | None = None) -> tuple[Screen, ...]:
+    """What those see and do who are signed in. Tabs stand in this order."""
+    return (
+        *now_screen.screens(),
+        *inbox_screen.screens(),
+        *inbox_answers.screens(),
+        *pause_forms.screens(),
+        *call_screen.screens(),
+        *sessions_screen.screens(),
+        *session_forms.screens(),
+        *rules_screen.screens(),
+        *playground_screen.screens(visits.service),
+        *overview_screen.screens(agents),
+        *entering.screens(visits),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import MsgspecError, Struct
@@ -29,11 +30,30 @@ ROTATED_AFTER = 900
 """Seconds: in all, without use, and until the secret is another one."""
 OLD_COUNTS = 60
 """Seconds for which the secret before still counts: requests of a page may be on their way with it."""
+MOST_OUTCOMES = 4
+"""Forms whose outcome can still be shown: those that were sent last."""
+LONGEST_LINE = 400
 _NOTED_AFTER = 60
 _MOST_LOOKED_AT = 20
 _PREFIX = "page:"
 _KIND = "page-session"
 _NANO = 1_000_000_000
+
+
+class OutcomeLine(Struct, frozen=True):
+    """What became of one thing that a form asked for. `question` is the id of the question that it was about."""
+
+    text: str
+    question: str = ""
+    notes: tuple[str, ...] = ()
+    failed: bool = False
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a form. The key stands in the address where it is shown."""
+
+    key: str
+    lines: tuple[OutcomeLine, ...]
 
 
 class PageSession(Struct, frozen=True, kw_only=True):
@@ -57,6 +77,7 @@ class PageSession(Struct, frozen=True, kw_only=True):
     token: str = ""
     here: bool = False
     ended: bool = False
+    outcomes: tuple[Outcome, ...] = ()
 
 
 class SignedIn(Struct, frozen=True):
@@ -107,11 +128,26 @@ class PageSessions:
         return SignedIn(session)
 
     def end(self, id: str) -> None:
-        """Sign out. Whoever changes it at the same time does so before."""
+        """Sign out."""
+        self._change(id, lambda session: replace(session, ended=True))
+
+    def keep(self, id: str, lines: Sequence[OutcomeLine]) -> str:
+        """Keep what became of a form. The key by which the session finds it; empty if it could not be kept."""
+        outcome = Outcome(secrets.token_urlsafe(9), tuple(_bounded(line) for line in lines))
+        kept = self._change(
+            id, lambda session: replace(session, outcomes=(*session.outcomes, outcome)[-MOST_OUTCOMES:])
+        )
+        return outcome.key if kept else ""
+
+    def _change(self, id: str, change: Callable[[PageSession], PageSession]) -> bool:
+        """Change a session. What others change at the same time happens before."""
         for _ in range(5):
             kept = self._load(id)
-            if kept is None or self._save(replace(kept[0], ended=True), kept[1]):
-                return
+            if kept is None:
+                return False
+            if self._save(change(kept[0]), kept[1]):
+                return True
+        return False
 
     def is_anybody_in(self) -> bool:
         """Whether somebody is signed in who used a page of late."""
@@ -148,6 +184,10 @@ class PageSessions:
     def _save(self, session: PageSession, version: int) -> bool:
         body = fast.encode(self._seal.sealed(_KIND, fast.encode(session), session.id))
         return self._store.save_session(_PREFIX + session.id, body, version=version, now_ns=self._clock())
+
+
+def _bounded(line: OutcomeLine) -> OutcomeLine:
+    return replace(line, text=line.text[:LONGEST_LINE], notes=tuple(note[:LONGEST_LINE] for note in line.notes[:4]))
 
 
 def _hash(secret: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,8 +15,8 @@ from interpose.errors import StoreError, text_of
 from interpose.proof.proof import Answerer
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Role
 from interpose.surfaces.http_server.tokens import Tokens, digest_of, may
-from interpose.surfaces.page.html import Html, tag
-from interpose.surfaces.page.page_sessions import PageSession, PageSessions, SignedIn
+from interpose.surfaces.page.html import Attribute, Content, Html, tag
+from interpose.surfaces.page.page_sessions import OutcomeLine, PageSession, PageSessions, SignedIn
 from interpose.surfaces.page.pairing import Pairings
 
 if TYPE_CHECKING:
@@ -28,16 +28,30 @@ MOST_FIELDS = 400
 MOST_COOKIES = 8
 LIVE = "x-interpose-live"
 """What a page says that looks again by itself."""
+TOLD = "told"
+"""What names the outcome of a form in an address."""
 _COOKIE = "interpose"
 
 
+class Tab(Struct, frozen=True):
+    """A way to a screen that stands on every page. `waiting` counts what waits there for a person, at most so many."""
+
+    name: str
+    waiting: Callable[[Service, int], int] | None = None
+
+
 class Visit(Struct, frozen=True):
-    """A request of somebody who is signed in. `form` has the fields of a POST, each name with its last value."""
+    """A request of a person who is signed in. `form` has the fields of a POST, each name with its last value.
+
+    `tabs` are the addresses and tabs that this person may open, and `opens` the first segments of all such addresses.
+    """
 
     request: Request
     session: PageSession
     service: Service
     form: tuple[tuple[str, str], ...] = ()
+    tabs: tuple[tuple[str, Tab], ...] = ()
+    opens: frozenset[str] = frozenset()
 
     def field(self, name: str) -> str:
         """What was typed or chosen; empty if nothing."""
@@ -47,13 +61,28 @@ class Visit(Struct, frozen=True):
         """All that were chosen."""
         return [value for key, value in self.form if key == name]
 
+    def outcome(self) -> tuple[OutcomeLine, ...]:
+        """What became of the form that led here."""
+        key = self.request.query.get(TOLD, "")
+        return next((one.lines for one in self.session.outcomes if key and one.key == key), ())
+
     def csrf_field(self) -> Html:
         """What shows that a form stood on a page of ours, for this session."""
         return tag("input", type="hidden", name=CSRF, value=self.session.csrf)
 
     def may(self, role: Role) -> bool:
-        """Whether whoever is signed in has this role."""
+        """Whether the person who is signed in has this role."""
         return may(self.session.role, role)
+
+    def may_open(self, path: str) -> bool:
+        """Whether this person may open an address of the page."""
+        return first_segment(path) in self.opens
+
+    def link(self, path: str, *content: Content, **attributes: Attribute) -> Html:
+        """A link to an address of the page; the text alone where this person may not open it."""
+        if self.may_open(path):
+            return tag("a", *content, href=path, **attributes)
+        return tag("span", *content, **attributes)
 
     def answerer(self) -> Answerer:
         """Who answers, for the proof: this browser, which a person may have let in."""
@@ -64,9 +93,6 @@ class Visit(Struct, frozen=True):
             paired=self.session.proven, here=self.session.here,
             passphrase=self.field("passphrase"), code=self.field("code"),
         )  # fmt: skip
-
-
-Screen = Callable[[Visit], Awaitable[Response]]
 
 
 class Visits:
@@ -114,32 +140,6 @@ class Visits:
         known = tokens.entries if tokens is not None else ()
         return any(one.digest.hex() == session.token and one.role == session.role and not one.ended for one in known)
 
-    def screen(self, role: Role, show: Screen) -> Callable[[Request], Awaitable[Response]]:
-        """A handler for those who are signed in with a role. What is refused is a page, too."""
-
-        async def handler(request: Request) -> Response:
-            from interpose.surfaces.page.frame import to
-            from interpose.surfaces.page.refusal_page import refused_page
-
-            found = await self.who(request, used=LIVE not in request.headers)
-            if found is None:
-                after = quote(request.target.partition("?")[0], safe="/")
-                return to(f"/enter?next={after}" if request.method == "GET" else "/enter")
-            visit = Visit(request, found.session, self.service)
-            try:
-                if not visit.may(role):
-                    raise Refusal(
-                        403, "forbidden", f"this needs the role {role}; you have the role {found.session.role}"
-                    )
-                if request.method == "POST":
-                    visit = replace(visit, form=posted(request, found.session.csrf))
-                answer = await show(visit)
-            except Refusal as refusal:
-                answer = refused_page(visit, refusal)
-            return with_cookie(answer, self.set_cookie(request, found.cookie)) if found.cookie else answer
-
-        return handler
-
     def cookie_name(self, request: Request, of: str = "") -> str:
         """Browsers keep one cookie of a name for all ports of a host: each server has its own name."""
         port = request.headers.get("host", "").rpartition(":")[2]
@@ -155,6 +155,11 @@ class Visits:
     @property
     def _is_secure(self) -> bool:
         return bool(self.service.config.server.tls.cert_file)
+
+
+def first_segment(path: str) -> str:
+    """What stands first in an address. All addresses that have it in common are of one screen, or of those below it."""
+    return path.lstrip("/").partition("?")[0].partition("/")[0]
 
 
 def cookies_of(request: Request, name: str) -> list[str]:

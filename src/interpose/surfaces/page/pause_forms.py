@@ -9,12 +9,14 @@ from interpose.approvals.questions import spoken_id
 from interpose.service import pause_records
 from interpose.surfaces.http import proving
 from interpose.surfaces.http.answering import done
-from interpose.surfaces.http_server.messages import Refusal, Response, Route
+from interpose.surfaces.http_server.messages import Refusal, Response
 from interpose.surfaces.page.answer_forms import proof_fields
-from interpose.surfaces.page.frame import to
 from interpose.surfaces.page.html import Html, tag
-from interpose.surfaces.page.page_visits import Visit, Visits
+from interpose.surfaces.page.outcomes import told
+from interpose.surfaces.page.page_sessions import OutcomeLine
+from interpose.surfaces.page.page_visits import Visit
 from interpose.surfaces.page.pieces import clock
+from interpose.surfaces.page.screens import Screen
 
 MOST_MINUTES = 480
 _LONGEST = {"agent": 256, "reason": 1000}
@@ -22,11 +24,11 @@ _PROVEN_AS = "pause"
 """What a code is shown for, as at the API."""
 
 
-def routes(visits: Visits) -> tuple[Route, ...]:
+def screens() -> tuple[Screen, ...]:
     """Beginning and ending."""
     return (
-        Route("POST", "/inbox/pause", visits.screen("operator", _begin), "visitor", "Pause questions"),
-        Route("POST", "/inbox/pause/{id}/end", visits.screen("approver", _end), "visitor", "End a pause"),
+        Screen("POST", "/inbox/pause", "operator", _begin, "Pause questions"),
+        Screen("POST", "/inbox/pause/{id}/end", "approver", _end, "End a pause"),
     )
 
 
@@ -80,11 +82,11 @@ async def _begin(visit: Visit) -> Response:
         return pause_records.pause(visit.service, visit.session.name, until, agent=agent, reason=reason)
 
     await done(begin)
-    return to("/inbox")
+    return await told(visit, "/inbox", OutcomeLine("Questions are paused."))
 
 
 async def _end(visit: Visit) -> Response:
     id = spoken_id(visit.request.params["id"])
     if not await done(lambda: pause_records.end_pause(visit.service, id, visit.session.name)):
         raise Refusal(404, "not_found", "there is no pause of this id")
-    return to("/inbox")
+    return await told(visit, "/inbox", OutcomeLine("The pause has ended."))

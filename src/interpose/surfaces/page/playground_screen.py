@@ -7,7 +7,7 @@ whenever somebody stops typing. Nothing of it is kept.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, MsgspecError, Struct, convert
 from msgspec import json as fast
@@ -26,14 +26,18 @@ from interpose.surfaces.http.playground import (
     PlaygroundBody,
     SeenValue,
 )
-from interpose.surfaces.http_server.messages import Refusal, Response, Route
-from interpose.surfaces.page.frame import shown
+from interpose.surfaces.http_server.messages import Refusal
+from interpose.surfaces.page.frame import Shown, shown
 from interpose.surfaces.page.html import Content, Html, exact, is_plain, spelled, tag
 from interpose.surfaces.page.ledger_reads import read_ledger
-from interpose.surfaces.page.page_visits import Visit, Visits
+from interpose.surfaces.page.page_visits import Visit
 from interpose.surfaces.page.pieces import badge, block, cut
 from interpose.surfaces.page.plots import STYLES
+from interpose.surfaces.page.screens import Screen
 from interpose.tools import KNOWN_TOOL_NAMES
+
+if TYPE_CHECKING:
+    from interpose.service.service import Service
 
 PATH = "/rules/playground"
 MAX_RULES_TEXT = 20_000
@@ -67,26 +71,26 @@ class _Typed(Struct, frozen=True, kw_only=True):
     level: Level = Level.USER
 
 
-def routes(visits: Visits) -> tuple[Route, ...]:
+def screens(service: Service) -> tuple[Screen, ...]:
     """The form, and the same with its answer."""
-    playground = Playground(visits.service)
+    playground = Playground(service)
 
-    async def show(visit: Visit) -> Response:
+    async def show(visit: Visit) -> Shown:
         typed = await _prefilled(visit)
         return await _screen(playground, visit, typed)
 
-    async def played(visit: Visit) -> Response:
+    async def played(visit: Visit) -> Shown:
         if len(visit.request.body) > 4 * MAX_BODY:
             raise Refusal(413, "too_large", "that is too long to be tried out")
         return await _screen(playground, visit, _typed(visit))
 
     return (
-        Route("GET", PATH, visits.screen("auditor", show), "visitor", "Try rules out"),
-        Route("POST", PATH, visits.screen("auditor", played), "visitor", "What rules say to a call"),
+        Screen("GET", PATH, "auditor", show, "Try rules out"),
+        Screen("POST", PATH, "auditor", played, "What rules say to a call"),
     )
 
 
-async def _screen(playground: Playground, visit: Visit, typed: _Typed) -> Response:
+async def _screen(playground: Playground, visit: Visit, typed: _Typed) -> Shown:
     try:
         answer = await playground.played(visit.session.name, _body(typed))
         result = tag("div", *_answer(answer), id="played", aria_live="polite")
@@ -94,7 +98,7 @@ async def _screen(playground: Playground, visit: Visit, typed: _Typed) -> Respon
         said = tag("p", refusal.message, class_="problem", role="alert", data_error=refusal.code)
         result = tag("div", said, id="played", aria_live="polite")
     return shown(
-        visit, "Playground",
+        "Playground",
         tag("p", "Nothing here is kept, recorded or sent anywhere. Rules that hold stay as they are.", class_="quiet"),
         _form(visit, typed), result,
         scripts=("playground.js",), styles=STYLES,

@@ -9,6 +9,7 @@ from interpose.approvals.questions import Question, Widening
 from interpose.formats.counted import plural
 from interpose.service.question_views import ShownQuestion, diff_of, own_words
 from interpose.surfaces.page.html import Content, Html, tag
+from interpose.surfaces.page.page_visits import Visit
 from interpose.surfaces.page.pieces import badge, block, clock, code, cut, diff, facts, session_path, span
 
 MOST_EFFECTS = 12
@@ -32,18 +33,25 @@ def short_card(question: Question, *actions: Content) -> Html:
     )
 
 
-def full_card(question: ShownQuestion, you: str) -> Html:
+def full_card(question: ShownQuestion, visit: Visit) -> Html:
     """Everything that a person needs to answer."""
     return tag(
         "article",
-        tag("div", _head(question), _state(question), _onlookers(question, you), id="state", data_live="questions"),
+        tag(
+            "div",
+            _head(question),
+            _state(question),
+            _onlookers(question, visit.session.name),
+            id="state",
+            data_live="questions",
+        ),
         _section("What would happen", _effects(question, MOST_EFFECTS)),
         _section("The exact call", _call(question, short=False)),
         _section("Why it is asked", _reasons(question), _again(question)),
         _section("Safer", tag("pre", question.instead, class_="code")) if question.instead else None,
         _section("What changes", diff(changed)) if (changed := diff_of(question)) else None,
         _own_words(question),
-        _section("Whose call it is", facts(_facts(question))),
+        _section("Whose call it is", facts(_facts(question, visit))),
         class_="card full",
         aria_label=f"Question {question.id}",
     )
@@ -163,10 +171,10 @@ def _whose(question: Question) -> str:
     return " · ".join(word for word in (question.agent, question.principal, directory, question.source) if word)
 
 
-def _facts(question: Question) -> Iterator[tuple[str, Content]]:
+def _facts(question: Question, visit: Visit) -> Iterator[tuple[str, Content]]:
     yield "agent", question.agent
     yield "role", question.role
-    yield "session", tag("a", question.session, href=session_path(question.session)) if question.session else ""
+    yield "session", visit.link(session_path(question.session), question.session) if question.session else ""
     yield "principal", question.principal
     yield "claims to be", question.claimed
     yield "directory", question.cwd

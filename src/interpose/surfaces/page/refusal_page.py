@@ -1,23 +1,48 @@
-"""A refusal as a page."""
+"""A refusal as a page, with a way back."""
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from interpose.surfaces.http_server.messages import Refusal, Response
-from interpose.surfaces.page.frame import shown
-from interpose.surfaces.page.html import tag
-from interpose.surfaces.page.page_visits import Visit
+from interpose.surfaces.page.frame import Shown, plain_page, shown
+from interpose.surfaces.page.html import Html, tag
+from interpose.surfaces.page.page_visits import Visit, first_segment
 
-_TITLES = {403: "Not allowed", 404: "Not found", 409: "Too late", 410: "Too late", 429: "Wait a moment", 503: "Not now"}
+API = "api"
+"""The first segment of addresses for programs: they get JSON, whatever they accept."""
+_TITLES = {
+    400: "Not understood", 401: "Not signed in", 403: "Not allowed", 404: "Not found", 405: "Not possible here",
+    409: "Too late", 410: "Too late", 429: "Wait a moment", 503: "Not now",
+}  # fmt: skip
+_NOT_FOUND = "There is no page at this address."
+_NOT_A_PAGE = "This address takes what a form sends. There is nothing to look at."
 
 
-def refused_page(visit: Visit, refusal: Refusal) -> Response:
-    """Why something was not done."""
-    title = _TITLES.get(refusal.status, "Not done")
-    said = tag("p", refusal.message, role="alert", class_="problem", data_error=refusal.code)
-    back = tag("p", tag("a", "Back", href=_above(visit.request.path)))
-    return shown(visit, title, said, back, status=refusal.status)
+def refused(visit: Visit, refusal: Refusal) -> Shown:
+    """Why something was not done, for a person who is signed in."""
+    above = f"/{first_segment(visit.request.path)}"
+    back = above if above in dict(visit.tabs) and above != visit.request.path else "/"
+    way = tag("p", tag("a", "Back", href=back)) if visit.tabs else None
+    return shown(_title(refusal), _said(refusal, refusal.message), way, status=refusal.status)
 
 
-def _above(path: str) -> str:
-    first = path.strip("/").partition("/")[0]
-    return f"/{first}" if first in ("inbox", "sessions", "rules") else "/"
+def refusal_page(path: str, refusal: Refusal) -> Response | None:
+    """The same for a browser of which nothing is known yet. None for addresses of the API."""
+    if first_segment(path) == API:
+        return None
+    text = {404: _NOT_FOUND, 405: _NOT_A_PAGE}.get(refusal.status, refusal.message)
+    way = tag("p", tag("a", "Go to the page of Interpose", href="/"))
+    title = _title(refusal)
+    body = tag("main", tag("h1", title), _said(refusal, text), way, class_="enter")
+    page = plain_page(title, body, status=refusal.status)
+    return replace(page, headers=(*page.headers, *refusal.headers))
+
+
+def _title(refusal: Refusal) -> str:
+    return _TITLES.get(refusal.status, "Not done")
+
+
+def _said(refusal: Refusal, text: str) -> Html:
+    sentence = f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+    return tag("p", sentence, role="alert", class_="problem", data_error=refusal.code)

@@ -6,16 +6,18 @@ from collections.abc import Iterator, Sequence
 from time import time_ns
 from urllib.parse import quote
 
+from interpose.ledger.canaries import canaries_since
 from interpose.policy.reload import PolicyStatus
-from interpose.service.rule_activity import ActiveRule, RuleActivity, rule_activity
-from interpose.surfaces.http_server.messages import Response, Route
-from interpose.surfaces.page.choices import chosen, ways
-from interpose.surfaces.page.frame import shown
+from interpose.service.rule_activity import ActiveRule, RuleActivity, days_of, rule_activity
+from interpose.surfaces.page.canary_notes import canaries_field, canary_note, shows_canaries
+from interpose.surfaces.page.choices import chosen, here_with, ways
+from interpose.surfaces.page.frame import Shown, shown
 from interpose.surfaces.page.html import Content, Html, tag
 from interpose.surfaces.page.ledger_reads import read_ledger
-from interpose.surfaces.page.page_visits import Visit, Visits
+from interpose.surfaces.page.page_visits import Tab, Visit
 from interpose.surfaces.page.pieces import badge, clock, cut
 from interpose.surfaces.page.plots import SCRIPTS, STYLES, VERDICTS, Series, bars, plot
+from interpose.surfaces.page.screens import Screen
 
 DAYS = {"7": "7 days", "14": "14 days", "31": "31 days"}
 ROWS = 300
@@ -23,23 +25,30 @@ _WORDS = (*VERDICTS, "result")
 _COLOURS = {"result": "rewrite"}
 
 
-def routes(visits: Visits) -> tuple[Route, ...]:
+def screens() -> tuple[Screen, ...]:
     """The list. The playground is in playground_screen.py."""
 
-    async def rules(visit: Visit) -> Response:
+    async def rules(visit: Visit) -> Shown:
         days, wanted = chosen(visit, "days", DAYS, "7"), visit.request.query.get("text", "")[:200]
         service = visit.service
-        found = await read_ledger(service, lambda: rule_activity(service, days=int(days), now_ns=time_ns()))
+        now = time_ns()
+
+        def read() -> tuple[RuleActivity, int]:
+            canaries = [] if shows_canaries(visit) else canaries_since(service.store, days_of(int(days), now)[0])
+            return rule_activity(service, days=int(days), now_ns=now, without=canaries), len(canaries)
+
+        found, canaries = await read_ledger(service, read)
         return shown(
-            visit, "Rules",
+            "Rules",
             tag("p", tag("a", "Playground", href="/rules/playground", class_="button"), " Try rules out on a call."),
             *_standing(service.policy_status()),
-            ways("/rules", "days", DAYS, days),
-            *_activity(found, wanted, days),
+            ways(visit, "days", DAYS, days),
+            canary_note(visit, canaries),
+            *_activity(visit, found, wanted, days),
             scripts=SCRIPTS, styles=STYLES,
         )  # fmt: skip
 
-    return (Route("GET", "/rules", visits.screen("auditor", rules), "visitor", "Rules, and what each did"),)
+    return (Screen("GET", "/rules", "auditor", rules, "Rules, and what each did", Tab("Rules")),)
 
 
 def _standing(statuses: Sequence[PolicyStatus]) -> Iterator[Html]:
@@ -56,7 +65,7 @@ def _standing(statuses: Sequence[PolicyStatus]) -> Iterator[Html]:
             yield tag("p", str(problem), class_="note")
 
 
-def _activity(found: RuleActivity, wanted: str, days: str) -> Iterator[Content]:
+def _activity(visit: Visit, found: RuleActivity, wanted: str, days: str) -> Iterator[Content]:
     times = [int(day.timestamp()) for day in found.days]
     totals = {
         word: [sum(rule.counts[word][day] for rule in found.rules if word in rule.counts) for day in range(len(times))]
@@ -73,10 +82,14 @@ def _activity(found: RuleActivity, wanted: str, days: str) -> Iterator[Content]:
         "form",
         tag("label", "Rules with this in their name, file or text ",
             tag("input", name="text", value=wanted, maxlength=200)),
-        tag("input", type="hidden", name="days", value=days), tag("button", "Show"),
+        tag("input", type="hidden", name="days", value=days), canaries_field(visit), tag("button", "Show"),
         method="get", action="/rules", class_="filter",
     )  # fmt: skip
     rows = [rule for rule in found.rules if _has(rule, wanted)]
+    if not rows:
+        clear = tag("a", "Show all rules", href=here_with(visit, text=""))
+        yield tag("p", "No rule has ", tag("code", wanted), " in its name, file or text. ", clear, id="no-rules")
+        return
     heads = [tag("th", word, scope="col") for word in ("rule", "says", "times", "in these days", "stands in")]
     yield tag(
         "div",

@@ -8,15 +8,17 @@ from interpose.governance.halts import how_to_lift
 from interpose.governance.session_views import GovernedSummary
 from interpose.surfaces.http.governed_sessions import done_to_session
 from interpose.surfaces.http.proving import prove
-from interpose.surfaces.http_server.messages import Refusal, Response, Route
+from interpose.surfaces.http_server.messages import Refusal, Response
 from interpose.surfaces.page.answer_forms import LONGEST_WORD, proof_fields
-from interpose.surfaces.page.frame import to
 from interpose.surfaces.page.html import Html, tag
-from interpose.surfaces.page.page_visits import Visit, Visits
+from interpose.surfaces.page.outcomes import told
+from interpose.surfaces.page.page_sessions import OutcomeLine
+from interpose.surfaces.page.page_visits import Visit
 from interpose.surfaces.page.pieces import id_at, session_path
+from interpose.surfaces.page.screens import Screen
 
 
-def routes(visits: Visits) -> tuple[Route, ...]:
+def screens() -> tuple[Screen, ...]:
     """What approvers may do to a session."""
 
     async def halt(visit: Visit) -> Response:
@@ -24,7 +26,7 @@ def routes(visits: Visits) -> tuple[Route, ...]:
         if not reason:
             raise Refusal(400, "invalid_request", "say why: the agent is told")
         found = await done_to_session(lambda: visit.service.governed.halt(key, visit.session.name, reason))
-        return to(session_path(found.id))
+        return await told(visit, session_path(found.id), OutcomeLine("The session is halted."))
 
     async def lift(visit: Visit) -> Response:
         key, comment = id_at(visit.request.params["id"]), visit.field("comment").strip()[:LONGEST_WORD]
@@ -34,11 +36,12 @@ def routes(visits: Visits) -> tuple[Route, ...]:
             prove(visit.service, visit.answerer(), f"session:{key}", how_to_lift(key))
             return visit.service.governed.lift(key, visit.session.name, comment).id
 
-        return to(session_path(await done_to_session(lifted)))
+        path = session_path(await done_to_session(lifted))
+        return await told(visit, path, OutcomeLine("The session may go on."))
 
     return (
-        Route("POST", "/sessions/{id}/halt", visits.screen("approver", halt), "visitor", "Stop a session"),
-        Route("POST", "/sessions/{id}/lift", visits.screen("approver", lift), "visitor", "Let a session go on"),
+        Screen("POST", "/sessions/{id}/halt", "approver", halt, "Stop a session"),
+        Screen("POST", "/sessions/{id}/lift", "approver", lift, "Let a session go on"),
     )
 
 

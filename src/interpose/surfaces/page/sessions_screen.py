@@ -7,14 +7,17 @@ from time import time_ns
 
 from interpose.errors import NoSessionError, text_of
 from interpose.formats.counted import plural
+from interpose.ledger.canaries import SESSION as DOCTOR
+from interpose.ledger.canaries import canaries_since
 from interpose.service.seen_sessions import SeenSession, seen_sessions
 from interpose.service.session_timeline import SessionTimeline, TimelineEvent, session_timeline
-from interpose.surfaces.http_server.messages import Refusal, Response, Route
-from interpose.surfaces.page.choices import chosen, ways
-from interpose.surfaces.page.frame import shown
+from interpose.surfaces.http_server.messages import Refusal
+from interpose.surfaces.page.canary_notes import canary_note, shows_canaries
+from interpose.surfaces.page.choices import chosen, here_with, ways
+from interpose.surfaces.page.frame import Shown, shown
 from interpose.surfaces.page.html import Content, Html, tag
-from interpose.surfaces.page.ledger_reads import read_ledger
-from interpose.surfaces.page.page_visits import Visit, Visits
+from interpose.surfaces.page.ledger_reads import has_decisions, read_ledger
+from interpose.surfaces.page.page_visits import Tab, Visit
 from interpose.surfaces.page.pieces import (
     badge,
     call_path,
@@ -28,6 +31,7 @@ from interpose.surfaces.page.pieces import (
     span,
 )
 from interpose.surfaces.page.plots import STYLES
+from interpose.surfaces.page.screens import Screen
 from interpose.surfaces.page.session_forms import session_forms
 
 ROWS = 200
@@ -41,30 +45,38 @@ SINCE = {
 _LINE = 1000
 
 
-def routes(visits: Visits) -> tuple[Route, ...]:
+def screens() -> tuple[Screen, ...]:
     """The list, and one of them."""
 
-    async def sessions(visit: Visit) -> Response:
+    async def sessions(visit: Visit) -> Shown:
         since = chosen(visit, "since", SINCE, "1d")
         service, first = visit.service, time_ns() - SINCE[since][1] * 10**9
-        found = await read_ledger(
-            service, lambda: seen_sessions(service.store, service.governed, since_ns=first, limit=ROWS)
-        )
-        links = ways("/sessions", "since", {word: name for word, (name, _) in SINCE.items()}, since)
-        return shown(visit, "Sessions", links, _list(found), styles=STYLES)
+        everything = shows_canaries(visit)
 
-    async def session(visit: Visit) -> Response:
+        def read() -> tuple[list[SeenSession], int, bool]:
+            found = seen_sessions(service.store, service.governed, since_ns=first, limit=ROWS)
+            canaries = 0 if everything else len(canaries_since(service.store, first))
+            # Calls that an agent makes under doctor's name are none of doctor's.
+            kept = [one for one in found if not canaries or (one.id, one.calls) != (DOCTOR, canaries)]
+            return kept, canaries, bool(found) or has_decisions(service.store)
+
+        found, canaries, is_any = await read_ledger(service, read)
+        links = ways(visit, "since", {word: name for word, (name, _) in SINCE.items()}, since)
+        rows = [_row(one, number) for number, one in enumerate(found)] or [_nothing(visit, since if is_any else "")]
+        return shown("Sessions", links, canary_note(visit, canaries), _list(rows), styles=STYLES)
+
+    async def session(visit: Visit) -> Shown:
         service, after = visit.service, _cursor(visit.request.query.get("before", ""))
         id = id_at(visit.request.params["id"])
         try:
             found = await read_ledger(service, lambda: session_timeline(service, id, limit=EVENTS, after=after))
         except NoSessionError as error:
             raise Refusal(404, "not_found", text_of(error)) from None
-        return shown(visit, "Session", *_whole(visit, found, first=after is None), styles=STYLES)
+        return shown("Session", *_whole(visit, found, first=after is None), styles=STYLES)
 
     return (
-        Route("GET", "/sessions", visits.screen("auditor", sessions), "visitor", "Agent runs, the last active first"),
-        Route("GET", "/sessions/{id}", visits.screen("auditor", session), "visitor", "One agent run, call by call"),
+        Screen("GET", "/sessions", "auditor", sessions, "Agent runs, the last active first", Tab("Sessions")),
+        Screen("GET", "/sessions/{id}", "auditor", session, "One agent run, call by call"),
     )
 
 
@@ -76,10 +88,19 @@ def _cursor(text: str) -> int | None:
         return None
 
 
-def _list(found: Sequence[SeenSession]) -> Html:
-    nothing = tag("li", "No session was active in this time.", class_="quiet", id="no-sessions")
+def _nothing(visit: Visit, since: str) -> Html:
+    """Why there is no row: nothing was decided yet, or nothing in this time."""
+    said: Content = "Nothing was decided yet, so there is no session."
+    if since:
+        longest, (name, _) = list(SINCE.items())[-1]
+        longer = tag("a", f"Show the {name}", href=here_with(visit, since=longest)) if since != longest else None
+        said = [f"No session was active in the {SINCE[since][0]}. ", longer]
+    return tag("li", said, class_="quiet", id="no-sessions")
+
+
+def _list(rows: Sequence[Html]) -> Html:
     return tag(
-        "ol", [_row(one, number) for number, one in enumerate(found)] or nothing, id="sessions", class_="rows",
+        "ol", rows, id="sessions", class_="rows",
         data_live="slow", aria_label="Sessions, the last active first",
     )  # fmt: skip
 
@@ -139,7 +160,7 @@ def _whole(visit: Visit, found: SessionTimeline, *, first: bool) -> Iterator[Con
         "section",
         tag("h2", "What it did"),
         _line(found.events),
-        tag("ol", [_event(event) for event in found.events], class_="rows", id="timeline", data_keyed=True,
+        tag("ol", [_event(visit, event) for event in found.events], class_="rows", id="timeline", data_keyed=True,
             data_live="decided questions" if first else None, aria_label="Calls, the newest first"),
         tag("p", tag("a", "Before that", href=f"{session_path(one.id)}?before={found.next}")) if found.next else None,
     )  # fmt: skip
@@ -188,7 +209,7 @@ def _line(events: Sequence[TimelineEvent]) -> Html | None:
                preserveAspectRatio="none", class_="line", role="img")  # fmt: skip
 
 
-def _event(event: TimelineEvent) -> Html:
+def _event(visit: Visit, event: TimelineEvent) -> Html:
     asked = event.question
     return tag(
         "li",
@@ -206,10 +227,9 @@ def _event(event: TimelineEvent) -> Html:
             tag("span", "decided in ", duration(event.decided_us * 1000)) if event.decided_us else None,
             tag("span", "ran ", duration(event.ran_ms * 1_000_000)) if event.ran_ms else None,
             tag("span", event.outcome) if event.outcome not in ("unknown", "denied") else None,
-            tag(
-                "a", asked.state, f" by {asked.by}" if asked.by else "",
+            visit.link(
+                question_path(asked.id), asked.state, f" by {asked.by}" if asked.by else "",
                 f" after {span(asked.waited_ms / 1000)}" if asked.waited_ms is not None else "",
-                href=question_path(asked.id),
             )
             if asked is not None
             else None,

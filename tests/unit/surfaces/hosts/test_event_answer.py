@@ -199,8 +199,11 @@ def test_a_rewrite_that_the_host_can_not_run_is_recorded_as_not_run() -> None:
     service.verdict = "rewrite"
     answered(service, HOSTS["qwen-code"], _claude("PreToolUse", tool_name="run_shell_command"))
     assert [(word, denied) for word, _, denied in _log(service)] == [("decided", False), ("finished", True)]
-    answered(service, HOSTS["qwen-code"], _claude("PostToolUse", tool_name="run_shell_command", tool_response="a"))
-    assert service.recorder.log[2][1].findings[0].rule == "undecided"
+    said = answered(
+        service, HOSTS["qwen-code"], _claude("PostToolUse", tool_name="run_shell_command", tool_response="a")
+    )
+    assert [(word, denied) for word, _, denied in _log(service)][2:] == [("finished", False)], "it ran all the same"
+    assert b"was refused and ran all the same" in said.stdout
 
 
 def test_a_question_of_the_host_is_recorded_only_if_we_refuse() -> None:

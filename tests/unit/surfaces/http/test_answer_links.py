@@ -432,6 +432,14 @@ def test_on_this_machine_a_link_alone_does_not_approve(server: Running, service:
     assert heading(answer(server, path, "deny")) == "Denied"
 
 
+@pytest.mark.parametrize("button", ["deny", "defer"])
+def test_denying_and_deferring_need_no_proof(server: Running, service: Service, proven: Any, button: str) -> None:
+    proven("terminal")
+    id = ask(service)
+    page = answer(server, path_to(service, id), button)
+    assert (page.status, heading(page)) == (200, {"deny": "Denied", "defer": "Later"}[button])
+
+
 def test_from_another_machine_the_link_counts(
     server: Running, service: Service, proven: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from interpose.surfaces.http import approvals, intercept
 from interpose.surfaces.http_server.tokens import Tokens, read_tokens
 from interpose.surfaces.http_server.trust import Trust
 from interpose.types import Context, ToolCall, Verdict
+from tests.patience import PATIENCE
 from tests.servers import Reply, Running, running, service_in
 
 RULES = """\
@@ -292,7 +293,7 @@ class Events:
     """A stream of events, read one by one."""
 
     def __init__(self, server: Running, who: str = "ann") -> None:
-        self._connection = http.client.HTTPConnection(server.host, server.port, timeout=30)
+        self._connection = http.client.HTTPConnection(server.host, server.port, timeout=PATIENCE)
         self._connection.request("GET", "/api/v1/approvals/events", headers={"Authorization": f"Bearer {token(who)}"})
         self._response = self._connection.getresponse()
         assert self._response.status == 200

@@ -9,6 +9,7 @@ from pathlib import Path
 from interpose.surfaces.http.incoming import HUGE, LARGE
 from interpose.surfaces.http.intercept import routes
 from interpose.types import Allow, ToolCall
+from tests.patience import PATIENCE
 from tests.servers import running, service_in
 
 PATH = "/api/v1/intercept"
@@ -40,7 +41,7 @@ def test_huge_requests_keep_no_large_one_waiting(tmp_path: Path) -> None:
         with running(routes(service)) as server, ThreadPoolExecutor(6) as pool:
             huge = [pool.submit(server.post, PATH, _body(2 * HUGE)) for _ in range(6)]
             try:
-                assert dwelling.begun.wait(30)
+                assert dwelling.begun.wait(PATIENCE)
                 assert server.post(PATH, _body(2 * LARGE)).json["valid"] is True
                 assert not any(one.done() for one in huge)
             finally:

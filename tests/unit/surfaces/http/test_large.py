@@ -12,6 +12,7 @@ import pytest
 from interpose.service.service import Service
 from interpose.surfaces.http import events, incoming, intercept, validate
 from interpose.surfaces.http.incoming import LARGE
+from tests.patience import PATIENCE
 from tests.servers import Running, running, service_in
 
 PADDING = "x" * LARGE
@@ -58,7 +59,7 @@ def test_others_are_answered_while(
 
     def slow(*args: Any, **options: Any) -> Any:
         reached.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE)
         return work(*args, **options)
 
     monkeypatch.setattr(owner, name, slow)
@@ -67,7 +68,7 @@ def test_others_are_answered_while(
         if step == "its call is made" and path.endswith(("/message.before", "/params.before", "/cli/validate")):
             assert slowly.result(30).status == 200, "it has no such step"
             return
-        assert reached.wait(30)
+        assert reached.wait(PATIENCE)
         monkeypatch.undo()
         try:
             assert server.post("/api/v1/intercept", CALL).json["valid"] is True

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from interpose.surfaces.http import events, intercept, validate
-from tests.servers import running, service_in
+from interpose.surfaces.http import events, intercept, session_events, validate
+from tests.servers import bearer, running, service_in, trusting
 
 PAGE = Path(__file__).parents[4] / "docs" / "http-api.md"
 EXAMPLE = re.compile(r"^```json POST (\S+)\n(.*?)^```\n\n^```json answer\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -47,9 +47,10 @@ def test_every_example_gets_its_answer(tmp_path: Path) -> None:
     assert examples
     with service_in(tmp_path, RULES) as service:
         found = (*intercept.routes(service), *validate.routes(service), *events.routes(service))
-        with running(found) as server:
+        with running((*found, *session_events.routes(service)), trust=trusting()) as server:
             for path, body, answer in examples:
-                reply = server.post(path, json.loads(body))
+                token = bearer("agent") if "/sessions/" in path else {}
+                reply = server.post(path, json.loads(body), **token)
                 assert reply.status == 200, body
                 assert timeless(reply.json) == timeless(json.loads(answer)), body
 

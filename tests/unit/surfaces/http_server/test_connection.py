@@ -11,6 +11,7 @@ import pytest
 
 from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
+from tests.patience import PATIENCE
 from tests.servers import Running, running
 from tests.wire import Wire
 
@@ -338,8 +339,8 @@ def test_a_handler_whose_client_left_is_cancelled() -> None:
     with running([Route("GET", "/", waiting, "agent", "")], limits=ServerLimits(body_timeout=0.1)) as server:
         with Wire.to(server.port) as wire:
             wire.send(filled(server, f"GET / HTTP/1.1\r\n{H}\r\n"))
-            assert entered.wait(10)
-        assert cancelled.wait(10)
+            assert entered.wait(PATIENCE)
+        assert cancelled.wait(PATIENCE)
 
 
 def test_an_answer_before_the_answer() -> None:
@@ -381,5 +382,5 @@ def test_who_was_told_to_wait_and_leaves_is_given_up_at_once() -> None:
     with running([Route("GET", "/", waiting, "agent", "")], limits=ServerLimits(body_timeout=3600)) as server:
         with Wire.to(server.port) as wire:
             wire.send(filled(server, f"GET / HTTP/1.1\r\n{H}\r\n"))
-            assert entered.wait(10)
-        assert cancelled.wait(10)
+            assert entered.wait(PATIENCE)
+        assert cancelled.wait(PATIENCE)

@@ -18,6 +18,7 @@ import pytest
 
 from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server.messages import Request, Response, Route
+from tests.patience import PATIENCE
 from tests.servers import running
 
 LIMITS = ServerLimits(max_body_bytes=4096, max_header_bytes=4096)
@@ -239,7 +240,7 @@ def port() -> Iterator[int]:
 
 def talked(port: int, data: bytes) -> bytes:
     """All that is said on a connection on which these bytes are sent, and then no more."""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         try:
             connection.sendall(data.replace(b":@", b":%d" % port))
             connection.shutdown(socket.SHUT_WR)
@@ -268,7 +269,7 @@ def test_framing(port: int, note: str, data: str | bytes, want: tuple[int, ...])
 
 
 def test_the_body_is_waited_for_when_the_client_waits(port: int) -> None:
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall(post("Expect: 100-continue", f"{CL}: 3").replace(":@", f":{port}").encode())
         assert connection.recv(4096).startswith(b"HTTP/1.1 100 ")
         connection.sendall(b"abc")

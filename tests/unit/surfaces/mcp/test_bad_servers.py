@@ -14,6 +14,7 @@ from interpose.surfaces.mcp.links import LinkError, ServerSide
 from interpose.surfaces.mcp.supervised_server import LONGEST_PAUSE, ServerTimes, backoff
 from tests.mcp_peers import SILENT, FakeClient, FakeServer, Message, OpenGate, gateway, text, until
 from tests.noted import noted
+from tests.patience import PATIENCE
 
 
 def lying(*frames: Message | bytes, then: Any = SILENT) -> Callable[[FakeServer, Message], Any]:
@@ -120,7 +121,7 @@ def test_a_server_that_hangs_is_given_up_and_harms_no_other() -> None:
         async with gateway({"a": hangs, "b": works}, client, gate, times=ServerTimes(start=5, probe=0.2, request=0.1)):
             _, answer = client.begin("tools/call", {"name": "a__echo"})
             assert (await client.call("b__echo"))["content"]
-            error = (await asyncio.wait_for(answer, 5))["error"]
+            error = (await asyncio.wait_for(answer, PATIENCE))["error"]
             assert error["code"] == -32001
             assert "did not answer within 0.1 seconds" in error["message"]
             assert gate.failures == [(-32001, error["message"])]

@@ -12,6 +12,7 @@ import pytest
 from interpose.surfaces.mcp import http_replies
 from tests.mcp_http import MODERN, OLD, Asked, HttpToy, answer, listening, reply, site, text_of
 from tests.mcp_peers import FakeServer, until
+from tests.patience import PATIENCE
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 CALL = {"name": "toy__echo", "arguments": {"x": 1}}
@@ -215,7 +216,7 @@ def test_to_cancel_is_to_end_the_stream_or_to_say_so(run: Run) -> None:
         async with listening(HttpToy(script, modern=modern)) as toy, site({"toy": toy.link()}, seconds=0.3) as one:
             answered = await one.modern("tools/call", CALL)
             assert "did not answer within" in answered.json["error"]["message"]
-            await asyncio.wait_for(ended.wait(), 5)
+            await asyncio.wait_for(ended.wait(), PATIENCE)
             told = [seen for seen in toy.asked if seen.message.get("method") == "notifications/cancelled"]
             if modern:
                 assert told == []

@@ -396,7 +396,8 @@ def test_a_server_that_remembers_a_refused_call_is_told_why(there: ProxySite, st
     assert (second["role"], second["content"]) == ("user", "and now?")
 
 
-def test_a_client_that_answers_by_itself_is_not_corrected(there: ProxySite) -> None:
+def test_a_result_for_a_refused_call_is_withheld_and_answered_once(there: ProxySite) -> None:
+    """The client never got this call: whatever ran, the model reads why it was refused, and reads it once."""
     there.answers({"id": "resp_1", "output": [function_call({"do": "deny"})]})
     there.post("/v1/responses", {"input": "go"})
     own = {
@@ -404,7 +405,9 @@ def test_a_client_that_answers_by_itself_is_not_corrected(there: ProxySite) -> N
         "previous_response_id": "resp_1",
     }
     there.post("/v1/responses", own)
-    assert there.model.asked[-1].json == own
+    (only,) = there.model.asked[-1].json["input"]
+    assert (only["type"], only["call_id"]) == ("function_call_output", "c")
+    assert "refused and ran all the same" in only["output"]
 
 
 def test_results_without_their_calls_are_joined_to_those_that_were_let_through(

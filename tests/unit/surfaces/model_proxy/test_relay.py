@@ -19,6 +19,7 @@ from interpose.surfaces.model_proxy import raw_events, relay
 from tests.gating import watched
 from tests.model_site import EVENTS, CutOffError, ModelServer, ProxySite, Said, files_with, site
 from tests.model_streams import DIALECTS, datas, sent
+from tests.patience import PATIENCE
 from tests.servers import JSON, service_in
 
 START = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
@@ -103,7 +104,7 @@ def test_text_is_there_before_the_model_has_ended(there: ProxySite) -> None:
 
     def body() -> Iterator[bytes]:
         yield from events(START, DELTA)
-        assert seen.wait(20), "the text was held back"
+        assert seen.wait(PATIENCE), "the text was held back"
         yield from events(STOP)
 
     def until(got: bytes) -> bool:
@@ -121,12 +122,12 @@ def test_a_call_is_held_from_its_first_fragment_until_it_is_judged(there: ProxyS
     def body() -> Iterator[bytes]:
         yield from events(START, DELTA, STOP, CALL, arguments('{"do": '))
         asked.set()
-        assert go_on.wait(20)
+        assert go_on.wait(PATIENCE)
         yield from events(arguments('"deny"}'), {**STOP, "index": 1}, {"type": "message_stop"})
 
     def until(got: bytes) -> bool:
         if b"content_block_stop" in got and not go_on.is_set():
-            assert asked.wait(20)
+            assert asked.wait(PATIENCE)
             assert b"tool_use" not in got
             go_on.set()
         return ended(got)
@@ -349,7 +350,7 @@ def test_an_agent_that_goes_ends_the_answer_at_the_server(there: ProxySite) -> N
 
     there.model.says = lambda _asked: Said(body(), fields=EVENTS)
     there.raw(*POST, body=b"{}", until=lambda got: b"text_delta" in got)
-    assert there.model.cut_off.wait(20)
+    assert there.model.cut_off.wait(PATIENCE)
 
 
 def test_an_event_without_an_end_is_not_held(there: ProxySite, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +363,7 @@ def test_an_event_without_an_end_is_not_held(there: ProxySite, monkeypatch: pyte
 
     there.model.says = lambda _asked: Said(body(), fields=EVENTS)
     assert datas(there.post("/v1/messages", {}).body)[-1]["type"] == "error"
-    assert there.model.cut_off.wait(20)
+    assert there.model.cut_off.wait(PATIENCE)
 
 
 def test_an_answer_that_is_too_large_is_refused(there: ProxySite, monkeypatch: pytest.MonkeyPatch) -> None:

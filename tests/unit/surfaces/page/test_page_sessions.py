@@ -13,7 +13,17 @@ from msgspec import json as fast
 from interpose.approvals.seal import new_seal
 from interpose.store import open_store
 from interpose.store.protocols import Store
-from interpose.surfaces.page.page_sessions import LONGEST, OLD_COUNTS, ROTATED_AFTER, UNUSED, PageSessions, SignedIn
+from interpose.surfaces.page.page_sessions import (
+    LONGEST,
+    LONGEST_LINE,
+    MOST_OUTCOMES,
+    OLD_COUNTS,
+    ROTATED_AFTER,
+    UNUSED,
+    OutcomeLine,
+    PageSessions,
+    SignedIn,
+)
 
 NANO = 1_000_000_000
 
@@ -118,3 +128,16 @@ def test_what_another_key_sealed_or_nobody_did_is_none(at: At) -> None:
     assert at.sessions.found(begun.cookie) is None
     assert at.store.save_session("page:forged", state.body, version=0, now_ns=at.now * NANO)
     assert at.sessions.found(f"forged.{secret}") is None, "a row counts under its own name"
+
+
+def test_the_last_outcomes_are_kept_for_the_next_server_and_none_grows(at: At) -> None:
+    begun = at.begin()
+    keys = [at.sessions.keep(begun.session.id, [OutcomeLine("x" * 9999)]) for _ in range(MOST_OUTCOMES + 2)]
+    found = at.other().found(begun.cookie)
+    assert found is not None
+    assert [one.key for one in found.session.outcomes] == keys[-MOST_OUTCOMES:]
+    assert {len(one.lines[0].text) for one in found.session.outcomes} == {LONGEST_LINE}
+
+
+def test_nothing_is_kept_for_a_session_that_there_is_not(at: At) -> None:
+    assert at.sessions.keep("none", [OutcomeLine("x")]) == ""

@@ -20,6 +20,7 @@ _OPENCLAW = {
         "id": "interpose",
         "name": "Interpose",
         "activation": {"onStartup": True},
+        "contracts": {"agentToolResultMiddleware": ["openclaw", "codex"]},
         "configSchema": {"type": "object", "additionalProperties": False},
     },
 }

@@ -3,11 +3,13 @@
 # Nothing is started while a server answers. Whatever is no whole answer of ours in time goes on to the next in line,
 # and what nobody answers is refused. Made by `interpose install`; `interpose uninstall` removes it.
 # -p: functions and files that the environment names are not taken over.
+# It runs in bash 3.2, which macOS has, and in every later one: what only a later one knows is asked for by its version.
 set +o posix
 trap refuse EXIT
 trap '' PIPE
 LC_ALL=C IFS=
 unset "${!INTERPOSE_@}"
+cr=$'\r' crlf=$'\r\n' hex='\x' unread=$'\1'
 host=@HOST@ addr=@ADDRESS@ socket=@SOCKET@ stalled=@STALLED@
 seconds=@SECONDS@ wait=@WAIT@ patience=$(((@SECONDS@ + 1) / 2)) event=${1-} body= more=
 
@@ -16,9 +18,33 @@ refuse() {
   @REFUSE@
 }
 
+# The time in seconds. Only an older bash starts a program for it, and only where a server gave no answer.
+now() {
+  if ((BASH_VERSINFO[0] >= 5)); then REPLY=$EPOCHSECONDS; else REPLY=$(@DATE@ +%s); fi
+}
+
+# Up to so many bytes of a descriptor, in so many seconds. 0: there may be more, 1: these were the last, else: too late.
+# A later bash reads them at once. An older one reads letter by letter, and says 1 when it is too late: then it has
+# assigned nothing.
+take() {
+  local ended
+  if ((BASH_VERSINFO[0] >= 5)); then read -r -N "$1" -u "$2" -t "$3" REPLY; return; fi
+  REPLY=$unread
+  read -r -d '' -n "$1" -u "$2" -t "$3" REPLY
+  ended=$?
+  if [[ $REPLY == "$unread" ]]; then return 142; fi
+  return "$ended"
+}
+
 answer() {
   trap - EXIT
   exit "$1"
+}
+
+# The package was removed, and this hook was not.
+say_gone() {
+  trap - EXIT
+  @GONE@
 }
 
 # The program in our place, with the same event: what we have read of it, and what is left.
@@ -34,14 +60,15 @@ hand_over() {
 # A server that nobody could reach may have a socket. One that gave no answer is not asked again.
 fall_back() {
   if ((SECONDS >= seconds)); then refuse; fi
+  [[ @THERE@ ]] || say_gone
   if [[ $1 == nobody ]]; then hand_over @CLIENT@; fi
   hand_over @PROGRAM@ --in-process --within "$((seconds - SECONDS))"
 }
 
 [[ $event != *[!A-Za-z]* ]] || refuse
-if ((BASH_VERSINFO[0] < 5)); then more=yes; fall_back nobody; fi
-read -r -N @LONGEST@ -t "$seconds" body
-case $? in
+take @LONGEST@ 0 "$seconds"
+ended=$? body=$REPLY
+case $ended in
   0) more=yes; fall_back nobody ;;
   1) ;;
   *) refuse ;;
@@ -51,8 +78,9 @@ esac
 # socket was made is about another one.
 if [[ -f $stalled && -O $stalled && ! -L $stalled && -S $socket && $stalled -nt $socket ]]; then
   { IFS=' ' read -r until <"$stalled"; } 2>/dev/null
-  if [[ $until && $until != *[!0-9]* && ${#until} -le 12 ]] && ((until <= EPOCHSECONDS + @PAUSE@)); then
-    if ((until > EPOCHSECONDS)); then fall_back broken; fi
+  now
+  if [[ $until && $until != *[!0-9]* && ${#until} -le 12 ]] && ((until <= REPLY + @PAUSE@)); then
+    if ((until > REPLY)); then fall_back broken; fi
     patience=1
   fi
 fi
@@ -64,7 +92,6 @@ kill -0 "$pid" 2>/dev/null || fall_back nobody
 { exec 3<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null || fall_back nobody
 
 # The head in one piece: bash writes what a format says line by line, and each piece would wake the server anew.
-crlf=$'\r\n'
 printf %s "POST /hook/$host${event:+?event=$event} HTTP/1.1${crlf}Host: 127.0.0.1:$port${crlf}Authorization: Bearer $token\
 ${crlf}X-Interpose-Pid: $$${crlf}X-Interpose-Wait: $wait${crlf}Content-Length: ${#body}${crlf}Connection: close$crlf$crlf\
 $body" >&3 2>/dev/null || fall_back broken
@@ -77,44 +104,45 @@ wait_for_person() {
     ((++lines <= 20 && SECONDS < seconds)) || fall_back broken
     case $line in
       "X-Interpose-Proof: $proof"$'\r') ours=yes ;;
-      "X-Interpose-Wait: "*) given=${line#*: } given=${given%$'\r'} ;;
-      "X-Interpose-Stderr: "*) shown=${line#*: } shown=${shown%$'\r'} ;;
+      "X-Interpose-Wait: "*) given=${line#*: } given=${given%"$cr"} ;;
+      "X-Interpose-Stderr: "*) shown=${line#*: } shown=${shown%"$cr"} ;;
     esac
   done
   [[ $ours && $given && $given != *[!0-9]* && ${#given} -le 5 ]] && ((10#$given <= wait)) || fall_back broken
-  if [[ $shown ]]; then printf '%b\n' "${shown//%/\\x}" >&2; fi
+  if [[ $shown ]]; then printf '%b\n' "${shown//%/$hex}" >&2; fi
   ((patience += 10#$given, seconds += 10#$given))
 }
 
 # All of it at once, up to its end: line by line bash reads letter by letter.
 ended=0 status= said=
 if ((wait)); then
-  read -r -N 13 -t "$patience" -u 3 status
-  ended=$?
+  take 13 3 "$patience"
+  ended=$? status=$REPLY
   if [[ $ended == 0 && $status == 'HTTP/1.1 102 ' ]]; then status=; wait_for_person; fi
 fi
 if ((ended <= 1)); then
-  read -r -N @LARGEST@ -t "$patience" -u 3 said
-  ended=$? said=$status$said
+  take @LARGEST@ 3 "$patience"
+  ended=$? said=$status$REPLY
 fi
 case $ended in
   0) fall_back broken ;;
   1) ;;
-  *) (umask 077; printf '%d\n' "$((EPOCHSECONDS + @PAUSE@))" >|"$stalled") 2>/dev/null
+  *) now
+     (umask 077; printf '%d\n' "$((REPLY + @PAUSE@))" >|"$stalled") 2>/dev/null
      fall_back broken ;; # it hangs: those who come after us need not wait, too
 esac
 
 # `%%` looks from the front, a letter at a time; `#*` would look at every beginning anew.
-head=${said%%$'\r\n\r\n'*}
+head=${said%%"$crlf$crlf"*}
 [[ ${#head} -lt ${#said} && ${head:0:17} == $'HTTP/1.1 200 OK\r\n' ]] || fall_back broken
 text=${said:${#head}+4}
 
 # A field of the head. Empty if it is not there, or there twice.
 field() {
-  local before=${head%%$'\r\n'"$1: "*} rest
+  local before=${head%%"$crlf$1: "*} rest
   rest=${head:${#before}+${#1}+4}
   if [[ $rest == *$'\r\n'"$1: "* ]]; then rest=; fi
-  REPLY=${rest%%$'\r'*}
+  REPLY=${rest%%"$cr"*}
 }
 
 field X-Interpose-Proof
@@ -126,5 +154,5 @@ code=$REPLY
 [[ $code == [02] ]] || fall_back broken
 printf %s "$text" || refuse
 field X-Interpose-Stderr
-if [[ $REPLY ]]; then printf '%b\n' "${REPLY//%/\\x}" >&2; fi
+if [[ $REPLY ]]; then printf '%b\n' "${REPLY//%/$hex}" >&2; fi
 answer "$code"

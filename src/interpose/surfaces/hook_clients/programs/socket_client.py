@@ -8,6 +8,8 @@ import _socket
 import posix
 from time import monotonic, time
 
+from interpose.platforms.peer_owner import NOT_TOLD, peer_owner
+
 STALLED_SECONDS = 60
 """How long a server is not asked again that gave no answer in time. One that is back says so itself, earlier."""
 _AGAIN_SECONDS = 1.0
@@ -16,7 +18,6 @@ LARGEST = 64 << 20
 _SOCKET = 0o140000
 _FILE = 0o100000
 _KIND = 0o170000
-_CREDENTIALS = 12
 _WAITING = b"HTTP/1.1 102 "
 
 
@@ -144,11 +145,8 @@ def _check_owner(found: posix.stat_result) -> None:
 
 
 def _check_peer(connection: _socket.socket) -> None:
-    asked = getattr(_socket, "SO_PEERCRED", None)  # Linux has it; elsewhere the owner of the socket must do
-    if asked is None:
-        return
-    told = connection.getsockopt(_socket.SOL_SOCKET, asked, _CREDENTIALS)
-    if int.from_bytes(told[4:8], "little") != posix.geteuid():
+    # Where the system does not tell, the owner of the socket must do.
+    if peer_owner(connection) not in (NOT_TOLD, posix.geteuid()):
         raise ValueError("another user listens there")
 
 

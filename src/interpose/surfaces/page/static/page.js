@@ -5,7 +5,7 @@
 const MOST_ROWS = 200;
 const main = document.getElementById("content");
 const lost = document.getElementById("lost");
-let paused = false;
+let stopped = false;
 let busy = false;
 const again = new Set();
 
@@ -67,11 +67,13 @@ function takeOver(fetched, word) {
     const there = fetched.getElementById(here.id);
     if (there && !there.children.length) here.replaceChildren();
   }
+  const waiting = fetched.querySelector("#waiting b");
+  if (waiting) count(waiting.textContent);
   tick();
 }
 
 async function look(word) {
-  if (paused || !document.querySelector(`[data-live~="${word}"]`)) return;
+  if (stopped || !document.querySelector(`[data-live~="${word}"]`)) return;
   if (busy) {
     again.add(word);
     return;
@@ -113,15 +115,30 @@ function tick() {
   }
 }
 
+// How many questions wait stands at the tab and in the title, whatever screen is open and whether it is live.
+function count(waiting) {
+  const tab = document.getElementById("waiting");
+  if (!tab || waiting === "") return;
+  const some = waiting !== "0";
+  tab.querySelector("b").textContent = waiting;
+  tab.hidden = !some;
+  document.title = (some ? `(${waiting}) ` : "") + document.title.replace(/^\(\d+\+?\) /, "");
+}
+
 function listen() {
   const source = new EventSource(main.dataset.liveFrom);
   // What happened since the page was made, or while the stream was away, was told to nobody.
-  source.addEventListener("here", () => {
+  source.addEventListener("here", (event) => {
     say("");
+    count(event.data);
     look("questions");
     look("decided");
   });
-  for (const word of ["questions", "decided"]) source.addEventListener(word, () => look(word));
+  source.addEventListener("questions", (event) => {
+    count(event.data);
+    look("questions");
+  });
+  source.addEventListener("decided", () => look("decided"));
   source.onerror = () => {
     say("The server can't be reached. What you see may be old.");
     if (source.readyState === EventSource.CLOSED) {
@@ -142,13 +159,12 @@ function keys(event) {
   if (next) next.focus();
 }
 
-const pause = document.getElementById("pause");
-if (pause) {
-  pause.addEventListener("click", () => {
-    paused = !paused;
-    pause.setAttribute("aria-pressed", String(paused));
-    pause.textContent = paused ? "Go on" : "Pause";
-    if (!paused) look("decided");
+const updates = document.getElementById("live-updates");
+if (updates) {
+  updates.addEventListener("click", () => {
+    stopped = !stopped;
+    updates.textContent = stopped ? "Resume live updates" : "Stop live updates";
+    if (!stopped) look("decided");
   });
 }
 document.addEventListener("keydown", keys);
