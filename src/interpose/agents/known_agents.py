@@ -241,7 +241,7 @@ AGENTS: tuple[KnownAgent, ...] = (
         name="crush",
         title="Crush",
         programs=("crush",),
-        packages=("@charmland/crush",),
+        packages=("@charmland/crush", "github.com/charmbracelet/crush"),
         directories=("~/.config/crush",),
         settings=".crush.json .config/crush/crush.json",
     ),

@@ -73,6 +73,7 @@ COMMANDS: tuple[OffCommand, ...] = (
     OffCommand("openclaw", ("plugins", "disable", OURS)),
     OffCommand("openclaw", ("plugins", "uninstall", OURS)),
     OffCommand("openclaw", ("config", "set", "plugins.enabled")),
+    OffCommand("openclaw", ("agent", "exec")),
     OffCommand("kiro", ("agent", "set-default")),
 )
 

@@ -1,6 +1,6 @@
 """Everything in a settings file that switches an agent's hooks off: one row for each switch.
 
-How each is known stands in docs/agents/README.md, which a test holds against this table.
+How each is known stands in `interpose help agents`, which a test holds against this table.
 """
 
 from __future__ import annotations

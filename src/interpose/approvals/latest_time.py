@@ -15,16 +15,12 @@ from pathlib import Path
 
 from interpose.approvals.scopes import LONGEST
 from interpose.late_loggers import late_logger
+from interpose.platforms.system import steady_ns
 
 log = late_logger("interpose.approvals")
 
 _TOLERATED_NS = 5_000_000_000
 _LONGEST_NS = round(LONGEST.total_seconds()) * 1_000_000_000
-
-
-def steady_ns() -> int:
-    """A clock that nobody can set, and that goes on while the machine sleeps where there is such a one."""
-    return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class LatestTime:

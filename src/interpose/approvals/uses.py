@@ -20,6 +20,7 @@ from msgspec import MsgspecError, Struct
 from msgspec import json as fast
 
 from interpose.errors import StoreError
+from interpose.platforms.system import sync_data
 from interpose.store.protocols import Counters
 
 REVOKED = 1 << 62
@@ -135,7 +136,7 @@ class Uses:
                 handle = os.open(self._path, flags, 0o600)
                 try:
                     os.write(handle, data)
-                    os.fdatasync(handle)
+                    sync_data(handle)
                     found = os.fstat(handle)
                 finally:
                     os.close(handle)

@@ -10,6 +10,7 @@ __all__ = [
     "load",
     "notifications",
     "places",
+    "problems",
     "proxy",
     "remote_interceptors",
     "render",

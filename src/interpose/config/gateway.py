@@ -30,7 +30,7 @@ class GatewayDecisions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     servers: Annotated[
         dict[str, GatewayServer],
         Meta(
-            description="MCP servers by name, each with `command` or `url`; see docs/gateway.md",
+            description="MCP servers by name, each with `command` or `url`; see `interpose help gateway`",
             extra={
                 "secret": True,
                 "form": "a map of servers by name, each with command or url",

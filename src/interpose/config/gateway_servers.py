@@ -44,7 +44,9 @@ class GatewayServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     private: Annotated[
         bool, Meta(description="whether its name may lead into a private network or to this machine")
     ] = False
-    oauth: Annotated[ServerOAuth | None, Meta(description="our own token for it; see docs/gateway-http.md")] = None
+    oauth: Annotated[
+        ServerOAuth | None, Meta(description="our own token for it; see `interpose help gateway-http`")
+    ] = None
     enabled: Annotated[bool, Meta(description="whether it is there")] = True
     prefix: Annotated[str | None, Meta(description="stands before `__` in its names; its own name if not set")] = None
     timeout: Annotated[float, Meta(gt=0, le=86400, description="seconds that it may take to answer")] = 300.0

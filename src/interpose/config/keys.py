@@ -18,6 +18,8 @@ Path = tuple[str, ...]
 PREFIX = "INTERPOSE_"
 OTHERS_PREFIX = "MAYBE_DONT_"
 INTERCEPTORS = "interceptors"
+OF_PLUGINS = "settings"
+"""The key with whatever a plugin of another package wants to know."""
 
 
 class Key(Struct, frozen=True):
@@ -89,10 +91,17 @@ def _group(defaults: Struct, path: Path) -> Group:
         elif at == (INTERCEPTORS,):
             by_id = {id: _group(settings, (*at, id)) for id, settings in value.items()}
             members[field.name] = Group(at, _description(field.type), None, by_id)
-        elif path[:1] != (INTERCEPTORS,) or path[-1] in (owners(field.name) or path):
+        elif path[:1] != (INTERCEPTORS,) or _has_setting(path[-1], field.name):
             members[field.name] = _key(at, field.type, value)
     doc = (type(defaults).__doc__ or "").partition("\n")[0]
     return Group(path, doc, type(defaults), members)
+
+
+def _has_setting(interceptor: str, name: str) -> bool:
+    """Whether an interceptor can be set so: by a key that all have, by its own, or by the plugin's `settings`."""
+    if name == OF_PLUGINS:
+        return not interceptor.startswith("builtin:")
+    return interceptor in (owners(name) or (interceptor,))
 
 
 def _key(path: Path, of: Any, default: Any) -> Key:

@@ -74,7 +74,7 @@ class NotificationChannel(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class NotificationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who is told of questions, and how. See docs/notifications.md."""
+    """Who is told of questions, and how. See `interpose help notifications`."""
 
     channels: Annotated[
         dict[str, NotificationChannel],

@@ -1,4 +1,4 @@
-"""Where a user's configuration, state and sockets are: the XDG directories.
+"""Where a user's configuration, state and sockets are: the XDG directories, or those of macOS.
 
 INVARIANT: a relative value is never taken. It would mean the directory that an agent works in, and a project could
 bring configuration of its own.
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+
+from interpose.platforms.system import config_directory, state_directory, this_system
 
 FILE = "interpose.yaml"
 ORGANISATION = Path("/etc/interpose") / FILE
@@ -33,13 +35,13 @@ class Places(Struct, frozen=True):
 
 def places_of(environ: Mapping[str, str] = os.environ) -> Places:
     """The directories that an environment asks for."""
-    home = _absolute(environ, "HOME") or Path("/root")
+    home = _absolute(environ, "HOME") or Path(this_system().home_of_root)
     config = _absolute(environ, DIRECTORY_VARIABLE)
-    state = (_absolute(environ, "XDG_STATE_HOME") or home / ".local" / "state") / "interpose"
+    state = (_absolute(environ, "XDG_STATE_HOME") or state_directory(home)) / "interpose"
     runtime = _absolute(environ, "XDG_RUNTIME_DIR")
     return Places(
         home=home,
-        config=config or (_absolute(environ, "XDG_CONFIG_HOME") or home / ".config") / "interpose",
+        config=config or (_absolute(environ, "XDG_CONFIG_HOME") or config_directory(home)) / "interpose",
         state=state,
         runtime=runtime / "interpose" if runtime else state / "run",
     )

@@ -8,7 +8,7 @@ Annotations are no texts here, as they are elsewhere: evaluating them took five 
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
@@ -20,7 +20,7 @@ from interpose.config.notifications import NotificationSettings
 from interpose.config.proxy import ProxySettings
 from interpose.config.remote_interceptors import RemoteInterceptorProgram, wrong_names
 from interpose.tools import TOOL_ALIASES
-from interpose.types import EMPTY, EffectKind, FrozenDict, Mode, OnError
+from interpose.types import EMPTY, EffectKind, FrozenDict, Mode, OnError, freeze
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(gt=0, le=86400)]
@@ -273,7 +273,7 @@ class PolicySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class GovernanceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Roles, sessions, chains and budgets. Off until the file is there; see docs/governance.md."""
+    """Roles, sessions, chains and budgets. Off until the file is there; see `interpose help governance`."""
 
     file: Annotated[Text, Meta(description="your governance file", extra={"path": True})] = "{config}/governance.yaml"
     log: Annotated[str, Meta(description="what governance did, for people; empty is nowhere", extra={"path": True})] = (
@@ -332,6 +332,16 @@ class InterceptorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         Literal["debug", "info", "warning"] | None,
         Meta(description="`builtin:audit-log`: level of its lines in the program's log; failures are warnings"),
     ] = None
+    settings: Annotated[
+        dict[str, Any],
+        Meta(
+            description="what the plugin of this name is given: its own keys, as its package describes them",
+            extra={"secret": True, "form": "a map of the plugin's own keys"},
+        ),
+    ] = EMPTY
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "settings", freeze(self.settings))
 
 
 BUILTIN_INTERCEPTORS: Mapping[str, InterceptorSettings] = {
@@ -389,7 +399,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         dict[str, RemoteInterceptorProgram],
         Meta(
             description="programs with interceptors (MCP's interceptor protocol) by name, each with `command` or "
-            "`url`; see docs/interceptor-protocol.md",
+            "`url`; see `interpose help interceptor-protocol`",
             extra={
                 "secret": True,
                 "form": "a map of programs by name, each with command or url",
@@ -411,3 +421,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for one in BUILTINS:
             if one.needs and (wanted := self.interceptors.get(one.id)) is not None and wanted.enabled:
                 one.arguments(wanted)
+
+    @property
+    def plugin_settings(self) -> Mapping[str, Mapping[str, Any]]:
+        """What plugins are given, by their names."""
+        return {name: one.settings for name, one in self.interceptors.items() if one.settings}

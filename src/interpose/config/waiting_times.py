@@ -1,4 +1,4 @@
-"""Times that people are waited for, and which of them contradict each other. See docs/waiting.md.
+"""Times that people are waited for, and which of them contradict each other. See `interpose help waiting`.
 
 What somebody has set must fit. What nobody has set is made to fit, and is no contradiction.
 """

@@ -1,4 +1,4 @@
-"""AG2. See docs/frameworks/ag2.md."""
+"""AG2. See `interpose help ag2`."""
 
 from interpose.surfaces.frameworks.ag2 import InterposeTurn, guard
 

@@ -1,4 +1,4 @@
-"""Microsoft Agent Framework. See docs/frameworks/agent_framework.md."""
+"""Microsoft Agent Framework. See `interpose help agent-framework`."""
 
 from interpose.surfaces.frameworks.agent_framework import METADATA, guard
 

@@ -1,4 +1,4 @@
-"""Claude Agent SDK. See docs/frameworks/claude_agent_sdk.md."""
+"""Claude Agent SDK. See `interpose help claude-agent-sdk`."""
 
 from interpose.surfaces.frameworks.claude_agent_sdk import guard
 

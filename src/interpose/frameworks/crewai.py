@@ -1,4 +1,4 @@
-"""CrewAI. See docs/frameworks/crewai.md."""
+"""CrewAI. See `interpose help crewai`."""
 
 from interpose.surfaces.frameworks.crewai import InterposeHooks, guard
 

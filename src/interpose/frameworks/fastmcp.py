@@ -1,4 +1,4 @@
-"""FastMCP. See docs/frameworks/fastmcp.md."""
+"""FastMCP. See `interpose help fastmcp`."""
 
 from interpose.surfaces.frameworks.fastmcp import InterposeFastMCPMiddleware, guard
 

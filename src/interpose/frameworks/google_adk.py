@@ -1,4 +1,4 @@
-"""Google ADK. See docs/frameworks/google_adk.md."""
+"""Google ADK. See `interpose help google-adk`."""
 
 from interpose.surfaces.frameworks.google_adk import PAYLOAD, InterposePlugin, guard
 

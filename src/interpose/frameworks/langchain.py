@@ -1,4 +1,4 @@
-"""LangChain and LangGraph. See docs/frameworks/langchain.md."""
+"""LangChain and LangGraph. See `interpose help langchain`."""
 
 from interpose.surfaces.frameworks.langchain import InterposeMiddleware, guard
 

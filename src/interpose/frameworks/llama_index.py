@@ -1,4 +1,4 @@
-"""LlamaIndex. See docs/frameworks/llama_index.md."""
+"""LlamaIndex. See `interpose help llama-index`."""
 
 from interpose.surfaces.frameworks.llama_index import guard
 

@@ -1,4 +1,4 @@
-"""The official MCP Python SDK, for servers. See docs/frameworks/mcp_sdk.md."""
+"""The official MCP Python SDK, for servers. See `interpose help mcp-sdk`."""
 
 from interpose.surfaces.frameworks.mcp_sdk import InterposeServerMiddleware, guard
 

@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK. See docs/frameworks/openai_agents.md."""
+"""OpenAI Agents SDK. See `interpose help openai-agents`."""
 
 from interpose.surfaces.frameworks.openai_agents import guard, question
 

@@ -1,4 +1,4 @@
-"""Pydantic AI. See docs/frameworks/pydantic_ai.md."""
+"""Pydantic AI. See `interpose help pydantic-ai`."""
 
 from interpose.surfaces.frameworks.pydantic_ai import METADATA, InterposeCapability, guard
 

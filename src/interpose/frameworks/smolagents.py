@@ -1,4 +1,4 @@
-"""smolagents, tool-calling agents and code agents. See docs/frameworks/smolagents.md."""
+"""smolagents, tool-calling agents and code agents. See `interpose help smolagents`."""
 
 from interpose.surfaces.frameworks.smolagents import guard
 

@@ -1,4 +1,4 @@
-"""Strands Agents. See docs/frameworks/strands.md."""
+"""Strands Agents. See `interpose help strands`."""
 
 from interpose.surfaces.frameworks.strands import InterposeAgentPlugin, guard
 

@@ -12,17 +12,20 @@ if TYPE_CHECKING:
     from interpose.guards.audit_log import AuditLog
     from interpose.guards.conditional_permission import ConditionalPermission
     from interpose.guards.file_security import FileSecurity
-    from interpose.guards.input_limits import InputLimits
+    from interpose.guards.input_limits import InputLimits, InputSanitizer
     from interpose.guards.metrics import Metrics
     from interpose.guards.path_sandbox import PathSandbox
 
-__all__ = ["AuditLog", "ConditionalPermission", "FileSecurity", "InputLimits", "Metrics", "PathSandbox"]
+__all__ = [
+    "AuditLog", "ConditionalPermission", "FileSecurity", "InputLimits", "InputSanitizer", "Metrics", "PathSandbox",
+]  # fmt: skip
 
 _MODULES = {
     "AuditLog": "audit_log",
     "ConditionalPermission": "conditional_permission",
     "FileSecurity": "file_security",
     "InputLimits": "input_limits",
+    "InputSanitizer": "input_limits",
     "Metrics": "metrics",
     "PathSandbox": "path_sandbox",
 }

@@ -40,6 +40,8 @@ class AuditLog:
     """
 
     id = "builtin:audit-log"
+    priority = -10
+    logs_denials = True
 
     def __init__(
         self, *, logger: logging.Logger | None = None, level: int | str = logging.INFO, redact: Redact | None = None
@@ -54,6 +56,19 @@ class AuditLog:
         self._logger = logger or logging.getLogger("interpose.audit")
         self._level = number
         self._redact = redact or _without_secrets
+
+    @property
+    def logger(self) -> logging.Logger:
+        """Where it writes."""
+        return self._logger
+
+    @property
+    def level(self) -> int:
+        """The level of what goes well."""
+        return self._level
+
+    def __repr__(self) -> str:
+        return f"AuditLog(logger={self._logger.name!r}, level={logging.getLevelName(self._level)!r})"
 
     def intercept(self, call: ToolCall) -> Allow:
         """Says what was called."""

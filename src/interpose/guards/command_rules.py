@@ -87,6 +87,7 @@ RULES: dict[EffectKind, tuple[CommandRule, ...]] = {
     "fs.read": (
         _rule("allow/ask", "read-device", "warning", "Reads a disk as raw bytes, every file on it included.",
               needs="at:device"),
+        _rule("ask", "secret", "warning", "Reads what may hold a secret.", needs="keeps-secrets"),
         _rule("allow", "read", "info", "Reads a file."),
     ),
     "fs.write": (
@@ -96,7 +97,7 @@ RULES: dict[EffectKind, tuple[CommandRule, ...]] = {
               needs="vital", lacks="append in_place directory touched"),
         _rule("ask", "write-system", "error", "Changes a part of the operating system.", one_of=_SYSTEM),
         _rule("ask", "write-repository", "error", "Changes what git keeps for itself.", needs="at:repository"),
-        _rule("ask", "empty-file", "warning", "Throws away all that is in this file.",
+        _rule("ask", "empty-file", "warning", "Discards all that is in this file.",
               needs="emptied", lacks="artefact leftover at:in-temp at:temp at:device-safe new"),
         _rule("ask", "history-off", "warning", "Writes over the record of what was run.",
               needs="history", lacks="append"),

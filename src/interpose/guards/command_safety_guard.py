@@ -66,6 +66,8 @@ class CommandSafetyGuard:
     """Judges the command of an `exec` call by its effects, and so what the call of an unknown tool carries."""
 
     id = ID
+    priority = 100
+    guard = True
 
     def __init__(self, *, profile: Profile = "balanced", workspace: str = "", home: str | None = None) -> None:
         if profile not in ("balanced", "strict"):
@@ -73,6 +75,9 @@ class CommandSafetyGuard:
         self.profile: Profile = profile
         self.workspace = workspace
         self.home = home_directory() if home is None else home
+
+    def __repr__(self) -> str:
+        return f"CommandSafetyGuard(profile={self.profile!r}, workspace={self.workspace!r}, home={self.home!r})"
 
     def intercept(self, call: ToolCall) -> Allow | Confirm | Deny:
         """The decision on one call. A command that is missing or no text is refused: nobody can say what would run."""

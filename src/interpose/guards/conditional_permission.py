@@ -73,10 +73,14 @@ class Conditions(Struct, frozen=True):
         for effect in reading_of(call, home).effects:
             if effect.kind == "opaque":
                 # What cannot be known may be what was to be asked about.
-                return Confirm(f"Tool '{call.name}' wants to perform operation that cannot be foreseen. Allow?", _RULE)
+                return Confirm(
+                    f"Tool '{call.original_name}' wants to perform operation that cannot be foreseen. Allow?", _RULE
+                )
             if any(condition.holds(effect) for condition in self.effects):
                 about = f" on '{effect.resource}'" if effect.resource else ""
-                message = f"Tool '{call.name}' wants to perform operation with effect '{effect.kind}'{about}. Allow?"
+                message = (
+                    f"Tool '{call.original_name}' wants to perform operation with effect '{effect.kind}'{about}. Allow?"
+                )
                 return Confirm(message, _RULE, part=effect.resource)
         return None
 
@@ -87,7 +91,7 @@ class Conditions(Struct, frozen=True):
         try:
             text = compact_json(call.arguments, text_of).decode()
         except ValueError as error:
-            return Confirm(f"Tool '{call.name}' has arguments that cannot be checked: {error}. Allow?", _RULE)
+            return Confirm(f"Tool '{call.original_name}' has arguments that cannot be checked: {error}. Allow?", _RULE)
         if "\\" in text:
             text = _ESCAPE.sub(lambda escape: escape[1] or " ", text)
         found = self._found_in(text)
@@ -107,6 +111,8 @@ class ConditionalPermission:
     """
 
     id = "builtin:conditional-permission"
+    priority = 80
+    guard = True
 
     def __init__(
         self,
@@ -120,6 +126,24 @@ class ConditionalPermission:
         wanted = tuple(EffectCondition(each) if isinstance(each, str) else each for each in effects)
         self.conditions = Conditions(patterns, fields, wanted)  # type: ignore[arg-type]  # checked and made tuples there
         self._home = home or home_directory()
+
+    @property
+    def dangerous_patterns(self) -> tuple[str, ...]:
+        """The words that it asks about, as they are searched."""
+        return self.conditions.patterns
+
+    @property
+    def fields_to_check(self) -> tuple[str, ...]:
+        """The arguments that it searches first."""
+        return self.conditions.fields
+
+    @property
+    def effects(self) -> tuple[EffectCondition, ...]:
+        """The effects that it asks about."""
+        return self.conditions.effects
+
+    def __repr__(self) -> str:
+        return f"ConditionalPermission({self.dangerous_patterns}, {self.fields_to_check}, {self.effects})"
 
     @staticmethod
     def builder() -> ConditionalPermissionBuilder:
@@ -161,7 +185,7 @@ class ConditionalPermissionBuilder:
 
 
 def _containing(call: ToolCall, pattern: str) -> Confirm:
-    message = f"Tool '{call.name}' wants to perform operation containing '{pattern}'. Allow?"
+    message = f"Tool '{call.original_name}' wants to perform operation containing '{pattern}'. Allow?"
     return Confirm(message, _RULE, part=pattern)
 
 

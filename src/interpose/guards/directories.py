@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from msgspec.structs import replace
-
 from interpose.paths import Lookup, Spellings
 from interpose.reading import starts_of
-from interpose.tools import normalize_tool_name, seen_as
+from interpose.tools import seen_as
 from interpose.types import ToolCall
 
 
 def known_as(call: ToolCall) -> ToolCall:
-    """The call as guards look at it, also where no engine gave it its canonical name."""
-    return seen_as(call if call.original_name else replace(call, name=normalize_tool_name(call.name)))
+    """The call as guards that compare directories look at it."""
+    return seen_as(call)
 
 
 def spellings_of(call: ToolCall, text: str, home: str, lookup: Lookup) -> Iterator[Spellings]:

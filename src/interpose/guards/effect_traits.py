@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.paths import Place, is_credential, place_of, secret_of
+from interpose.paths import Place, is_credential, is_guarded, place_of, secret_of
 from interpose.types import Effect
 
 _PATH_KINDS = frozenset({"fs.read", "fs.write", "fs.delete", "fs.permission"})
@@ -45,6 +45,7 @@ _SEARCHES = frozenset({"find", "fd", "fdfind", "gfind"})
 _ELSEWHERE = frozenset(
     {"ssh", "autossh", "mosh", "parallel-ssh", "pssh", "pdsh", "ansible", "vagrant", "gcloud", "aws"}
 )
+_OTHER_MACHINES = _ELSEWHERE | {"docker", "podman", "nerdctl", "kubectl", "oc", "lxc", "incus", "docker-compose"}
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")
 _OWN_SOCKETS = tuple(f"{kind}{host}/" for kind in _SOCKETS for host in ("localhost", "127.0.0.1", "0", "::1"))
 _HOME_CACHES = ("/.cache", "/.npm", "/Library/Caches")
@@ -67,10 +68,13 @@ def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
         # On another machine nothing is the project, and nothing there is made again by a build here.
         here = workspace if "ssh" not in effect.via else ""
         _add_path_traits(traits, effect.resource, cwd, home, here)
-        if effect.kind in ("fs.write", "fs.delete") and "at:in-workspace" not in traits and "at:in-temp" not in traits:
-            mark = secret_of(effect.resource, home)
-            if mark is not None and mark.strength == "key":
+        if effect.kind in ("fs.write", "fs.delete"):
+            inside = "at:in-workspace" in traits
+            mark = secret_of(effect.resource, home, inside)
+            if is_guarded(mark, inside=inside or "touched" in traits, reading=False):
                 traits.add("keeps-secrets")
+        elif effect.kind == "fs.read" and here and "at:in-workspace" not in traits and _is_shipped(effect, home):
+            traits.add("keeps-secrets")
         if effect.kind == "fs.permission":
             mode = details.get("mode")
             if isinstance(mode, str):
@@ -85,8 +89,27 @@ def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
     elif effect.kind == "opaque":
         traits.add(f"beyond:{details.get('rule')}")
     if "strength" in details:
-        traits.add(details["strength"])
+        traits.add(_strength(effect, details["strength"], cwd, home, workspace))
     return traits
+
+
+def _is_shipped(effect: Effect, home: str) -> bool:
+    """Whether a file is excused by its name alone, as what tests and packages ship is, and not where it lies."""
+    path = effect.resource
+    return secret_of(path, home) is None and secret_of(path, home, inside=False) is not None
+
+
+def _strength(effect: Effect, said: str, cwd: str, home: str, workspace: str) -> str:
+    """How surely a secret is read from a file, as file tools judge it. Accounts of another machine or a container say
+    nothing about who works here."""
+    path = effect.resource
+    if path[:1] != "/" or any(way.partition(" ")[0] in _OTHER_MACHINES for way in effect.via):
+        return said
+    inside = place_of(path, cwd=cwd, home=home, workspace=workspace) is Place.IN_WORKSPACE
+    mark = secret_of(path, home, inside)
+    if mark is None or mark.strength == said:
+        return "soft" if said == "faint" and not inside else said
+    return mark.strength
 
 
 def _is_swept(effect: Effect) -> bool:

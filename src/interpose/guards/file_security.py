@@ -9,10 +9,11 @@ from typing import ClassVar
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from interpose.guards.directories import directories, is_below, known_as, spellings_of
+from interpose.guards.directories import directories, is_below, spellings_of
 from interpose.guards.file_accesses import BadPath, Touch, touches_of
 from interpose.paths import FileSystem, Lookup
 from interpose.reading import home_directory
+from interpose.tools import seen_as
 from interpose.types import Allow, Deny, ToolCall
 
 WRITERS = frozenset({"write", "edit", "apply_patch", "delete", "move", "copy"})
@@ -30,6 +31,8 @@ class FileSecurity(Struct, frozen=True):
     """
 
     id: ClassVar[str] = "builtin:file-security"
+    priority: ClassVar[int] = 91
+    guard: ClassVar[bool] = True
 
     blocked_paths: tuple[str, ...]
     home: str = ""
@@ -53,13 +56,14 @@ class FileSecurity(Struct, frozen=True):
 
     def intercept(self, call: ToolCall) -> Allow | Deny:
         """Refuses what would write below a blocked path, and what cannot be checked."""
-        seen = known_as(call)
+        seen = seen_as(call)
         if seen.name not in WRITERS:
             return _ALLOW
         touches = touches_of(seen)
         if isinstance(touches, BadPath):
             return Deny(
-                f"Tool '{call.name}' missing required 'path' parameter - cannot validate security policy", _RULE
+                f"Tool '{call.original_name}' missing required 'path' parameter - cannot validate security policy",
+                _RULE,
             )
         blocked = self._blocked(call)
         for touch in touches:

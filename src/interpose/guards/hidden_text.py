@@ -24,6 +24,11 @@ class HiddenText:
     """
 
     id = ID
+    priority = 95
+    point = "tool.after"
+
+    def __repr__(self) -> str:
+        return "HiddenText()"
 
     def intercept(self, outcome: ToolOutcome) -> Allow | Transform[ToolOutcome]:
         """The result as a person would see it."""

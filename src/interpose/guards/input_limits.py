@@ -22,6 +22,8 @@ class InputLimits(Struct, frozen=True):
     """
 
     id: ClassVar[str] = "builtin:input-limits"
+    priority: ClassVar[int] = 95
+    guard: ClassVar[bool] = True
 
     max_bytes: int
 
@@ -40,7 +42,7 @@ class InputLimits(Struct, frozen=True):
         try:
             size = len(compact_json(call.arguments))
         except ValueError as error:
-            return Deny(f"Cannot measure the input of tool '{call.name}': {error}", rule="input-limits")
+            return Deny(f"Cannot measure the input of tool '{call.original_name}': {error}", rule="input-limits")
         return _ALLOW if size <= self.max_bytes else self._too_large(call, size)
 
     def _is_surely_small(self, arguments: dict[str, Any]) -> bool:
@@ -56,6 +58,11 @@ class InputLimits(Struct, frozen=True):
         limit = self.max_bytes
         over = f"{(size - limit) * 100 // limit}%" if limit else "N/A"
         return Deny(
-            f"Input too large for tool '{call.name}': {about}{size} bytes (max: {limit} bytes, {over} over limit)",
+            f"Input too large for tool '{call.original_name}': "
+            f"{about}{size} bytes (max: {limit} bytes, {over} over limit)",
             rule="input-limits",
         )
+
+
+InputSanitizer = InputLimits
+"""What Gemicro calls it."""

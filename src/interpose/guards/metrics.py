@@ -30,7 +30,7 @@ class ToolStats(Struct, frozen=True, kw_only=True):
     denied: int = 0
     successes: int = 0
     errors: int = 0
-    """Ran and failed."""
+    """Ran and failed, or gave a result that says so: `isError`, `error`, `metadata.error`."""
     p50_ns: int = 0
     p90_ns: int = 0
     p99_ns: int = 0
@@ -50,6 +50,18 @@ class MetricsSnapshot(Struct, frozen=True):
     def get(self, tool: str) -> ToolStats | None:
         """The numbers of a tool, by any of its names; None if it was never called."""
         return self.by_tool.get(tool) or self.by_tool.get(normalize_tool_name(tool))
+
+    def total_invocations(self) -> int:
+        """Calls of all tools."""
+        return self.totals.invocations
+
+    def total_successes(self) -> int:
+        """Calls of all tools that gave a result."""
+        return self.totals.successes
+
+    def total_failures(self) -> int:
+        """Calls of all tools that were denied, or failed."""
+        return self.totals.failures
 
 
 class _Tally:
@@ -86,6 +98,7 @@ class Metrics:
     """
 
     id = "builtin:metrics"
+    priority = -20
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -106,7 +119,7 @@ class Metrics:
                 return
             if outcome.approver:
                 tally.confirmed += 1
-            if outcome.is_error:
+            if outcome.failed:
                 tally.errors += 1
             else:
                 tally.successes += 1
@@ -120,6 +133,18 @@ class Metrics:
                 total.add(tally)
             by_tool = {tool: tally.stats() for tool, tally in self._tallies.items()}
         return MetricsSnapshot(MappingProxyType(by_tool), total.stats())
+
+    def __repr__(self) -> str:
+        total = self.snapshot().totals
+        return f"Metrics(invocations={total.invocations}, successes={total.successes}, failures={total.failures})"
+
+    def __deepcopy__(self, _memo: object) -> Metrics:
+        """The numbers of now, which count on by themselves. To share one, hand on the object itself."""
+        other = Metrics()
+        with self._lock:
+            for tool, tally in self._tallies.items():
+                other._tally(tool).add(tally)
+        return other
 
     def reset(self) -> None:
         """All numbers to zero; the tools stay. A call under way then ends without having begun."""

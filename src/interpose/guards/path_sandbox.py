@@ -10,12 +10,12 @@ from typing import ClassVar
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from interpose.guards.directories import directories, is_below, known_as, spellings_of
+from interpose.guards.directories import directories, is_below, spellings_of
 from interpose.guards.file_accesses import KINDS, BadPath, touches_of
 from interpose.late_loggers import late_logger
 from interpose.paths import FileSystem, Lookup, Place, Spellings, place_of
 from interpose.reading import home_directory, reading_of
-from interpose.tools import path_arguments
+from interpose.tools import path_arguments, seen_as
 from interpose.types import Allow, Deny, ToolCall
 
 _ALLOW = Allow()
@@ -35,6 +35,8 @@ class PathSandbox(Struct, frozen=True):
     """
 
     id: ClassVar[str] = "builtin:path-sandbox"
+    priority: ClassVar[int] = 90
+    guard: ClassVar[bool] = True
 
     allowed_paths: tuple[str, ...]
     include_commands: bool = False
@@ -51,14 +53,16 @@ class PathSandbox(Struct, frozen=True):
 
     def intercept(self, call: ToolCall) -> Allow | Deny:
         """Refuses what would leave the sandbox, and what cannot be checked."""
-        seen = known_as(call)
+        seen = seen_as(call)
         if seen.name == "exec":
             return self._judge_command(seen) if self.include_commands else _ALLOW
         if seen.name not in KINDS and seen.name not in ("list", "glob"):
             return _ALLOW
         texts = _texts_of(seen)
         if texts is None:
-            return Deny(f"Tool '{call.name}' missing required 'path' parameter - cannot validate sandbox", _RULE)
+            return Deny(
+                f"Tool '{call.original_name}' missing required 'path' parameter - cannot validate sandbox", _RULE
+            )
         for text in texts:
             if refused := self._judge(call, text):
                 return refused

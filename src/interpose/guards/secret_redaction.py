@@ -31,9 +31,14 @@ class SecretRedaction:
     """
 
     id = ID
+    priority = 90
+    point = "tool.after"
 
     def __init__(self, key: bytes | None = None) -> None:
         self._redactor, self._sessions = Redactor(key), SessionMemories(key)
+
+    def __repr__(self) -> str:
+        return "SecretRedaction()"
 
     def intercept(self, outcome: ToolOutcome) -> Allow | Transform[ToolOutcome]:
         """The result without secrets."""

@@ -31,6 +31,7 @@ from interpose.paths import (
     holds_environment,
     holds_ours,
     is_above_ours,
+    is_guarded,
     is_terminal,
     ours_of,
     persistence_of,
@@ -85,11 +86,17 @@ class SecurityAudit:
     """
 
     id = ID
+    priority = 99
+    guard = True
 
     def __init__(self, *, workspace: str = "", home: str | None = None, lookup: Lookup | None = None) -> None:
         self.workspace = workspace
         self.home = home_directory() if home is None else home
         self.lookup: Lookup = FileSystem() if lookup is None else lookup
+
+    def __repr__(self) -> str:
+        where = type(self.lookup).__name__
+        return f"SecurityAudit(workspace={self.workspace!r}, home={self.home!r}, lookup={where}())"
 
     def intercept(self, call: ToolCall) -> Decision:
         """The decision on one call: the worst that any spelling of any of its paths deserves."""
@@ -262,9 +269,8 @@ class _Scene:
         if touch.kind == "read" and _ADDRESS.fullmatch(touch.text) and _leads_nowhere(touch.text, path):
             return None  # a page of the web, whose name says nothing about files here
         mark = secret_of(path, self.home, inside)
-        if mark is None or (mark.strength == "faint" and (inside or touch.kind != "read")):
-            return None
-        if mark.strength == "soft" and inside and touch.kind != "read":
+        # Who changes a file in its place has seen what is in it.
+        if mark is None or not is_guarded(mark, inside=inside, reading=touch.kind in ("read", "edit")):
             return None
         return Confirm(
             f"{_shown(touch.text)} contains sensitive data: it {_where(touch, path)}{mark.reason}.",

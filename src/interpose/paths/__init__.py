@@ -30,6 +30,7 @@ from interpose.paths.ours import (
     is_above_ours,
     is_certain,
     is_one_name,
+    is_running_program,
     mentions_ours,
     names_environment,
     ours_of,
@@ -46,7 +47,7 @@ from interpose.paths.protected import (
     protected_place_of,
 )
 from interpose.paths.resolve import UNKNOWN, resolve
-from interpose.paths.secret import is_credential, secret_of
+from interpose.paths.secret import is_credential, is_guarded, secret_of
 from interpose.paths.tamper import tamper_of
 
 __all__ = [
@@ -82,7 +83,9 @@ __all__ = [
     "is_above_ours",
     "is_certain",
     "is_credential",
+    "is_guarded",
     "is_one_name",
+    "is_running_program",
     "is_terminal",
     "is_wild",
     "lists_settings",

@@ -10,7 +10,6 @@ import errno
 import os
 import posixpath
 import stat
-import sys
 from typing import Protocol
 
 from msgspec import Struct
@@ -22,6 +21,7 @@ from interpose.paths.readings import TooManyReadings, is_plain, readings
 from interpose.paths.resolve import resolve
 from interpose.paths.secret import secret_of
 from interpose.paths.tamper import tamper_of
+from interpose.platforms.system import this_system
 
 MAX_TEXT = 16_384
 """No system opens a longer path; four times what Linux takes."""
@@ -100,7 +100,7 @@ _LEXICAL = Lexical()
 class FileSystem(Struct, frozen=True):
     """Walks the file system of this machine, link by link. `ignores_case` as macOS and Windows do."""
 
-    ignores_case: bool = sys.platform in ("darwin", "win32")
+    ignores_case: bool = this_system().ignores_case
 
     def spellings(self, text: str, *, cwd: str, home: str, workspace: str = "") -> Spellings:
         """Every path that `text` stands for, where its links lead included."""

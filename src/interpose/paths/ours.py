@@ -19,18 +19,25 @@ from msgspec import Struct
 from interpose.late_patterns import late
 from interpose.paths.catalogue import Catalogue, Mark, could_match, is_wild, says_enough
 from interpose.paths.resolve import UNKNOWN, is_home
+from interpose.platforms.system import MACOS
 
 _PRIVATE = Mark("holds keys, tokens or records of the guard itself", ours=True, private=True)
 _SETTINGS = Mark("is configuration of the guard itself", ours=True)
 _PACKAGE = Mark("is the installed program of the guard itself", "soft", ours=True)  # honest work reads it
 
-_RULES = Catalogue({_SETTINGS: ".config/interpose/policy/ .config/interpose/policies/ .config/interpose/policy.yaml"})
+_RULES = Catalogue({
+    _SETTINGS: """
+        .config/interpose/policy/ .config/interpose/policies/ .config/interpose/policy.yaml
+        library/preferences/interpose/policy/ library/preferences/interpose/policy.yaml
+    """
+})  # fmt: skip
 """What lies among our keys and may be read all the same: by who writes new rules."""
 _OURS = Catalogue(
     {
         _PRIVATE: """
             .config/interpose/ .local/state/interpose/ .local/share/interpose/ .cache/interpose/ /var/lib/interpose/
-            library/application%20support/interpose/ /run/interpose/ /run/user/*/interpose/ /etc/interpose/tokens
+            library/application%20support/interpose/ library/preferences/interpose/ /run/interpose/
+            /run/user/*/interpose/ /etc/interpose/tokens
             /var/run/interpose/ /var/run/user/*/interpose/ .config/interpose/interpose.yaml interpose/tokens
             interpose/ledger/ledger.db interpose/ledger.db interpose/run/hook.addr
         """,
@@ -47,7 +54,7 @@ _OURS = Catalogue(
 _IN_PACKAGES = frozenset({"site-packages", "dist-packages"})
 _KEEPERS = ("/.config", "/.local/state", "/.local/share", "/.local")
 """Directories of a home in which our own lie. Who moves one of them away moves ours along."""
-_PARENTS = ("/.config", "/.local/state", "/.local/share", "/library/application support")
+_PARENTS = ("/.config", "/.local/state", "/.local/share", "/library/application support", "/library/preferences")
 """Directories of a home that ours lie in directly, among those of other programs."""
 _BESIDE = Mark("is a directory in which files of the guard itself lie", ours=True)
 _ABOVE = Mark("is above directories in which files of the guard itself lie")
@@ -63,11 +70,15 @@ _REACHED = (_TELLING - {"interpose.yaml"}) | {"operator.key", "key", "agents", "
 """Names of our private files, those included that others use as well. `*.yaml` is honest work."""
 _PLANTED = _TELLING | {"operator.key", "rules", "policy.yaml"}
 """Names of our files that somebody would put another in the place of."""
-_OUR_DIRECTORIES = tuple((*keeper.split("/"), "interpose") for keeper in (".config", ".local/state", ".local/share"))
+_OUR_DIRECTORIES = tuple(
+    (*keeper.split("/"), "interpose")
+    for keeper in (".config", ".local/state", ".local/share", MACOS.config.lower(), MACOS.state.lower())
+)
 """Our directories below a home, among those of other programs."""
 
 _MENTIONED = late(
-    r"(?:\.config|\.local/(?:state|share)|/run|/run/user/\d+)/interpose\b|interpose/(?:tokens|ledger|operator)"
+    r"(?:\.config|\.local/(?:state|share)|/run|/run/user/\d+)/interpose\b"
+    r"|Library/(?:Preferences|Application\\? Support)/interpose\b|interpose/(?:tokens|ledger|operator)"
     r"|\.config['\"]\s*[,/+]\s*['\"]/?interpose|state['\"]\s*[,/+]\s*['\"]/?interpose"
     r"|/api/v1/(?:approvals/[^\s'\"]{1,200}/(?:approve|deny|defer)|approvals/batch|pins/[^\s'\"]{1,200}/(?:approve|forget)"
     r"|grants|notifications\b|pause\b|bypasses|operator/hand-overs|sessions/[^\s'\"]{1,200}/(?:halt|lift))|(?:site|dist)-packages/interpose/"
@@ -229,11 +240,19 @@ def holds_ours(path: str, home: str, *, reading: bool = False) -> bool:
     folded = path.lower().rstrip("/")
     if f"{home.lower().rstrip('/')}/".startswith(f"{folded}/"):
         return False
+    if not reading and is_runtime_directory(folded.removesuffix("/*")):
+        return True
     if any(folded.endswith(keeper) and is_home(path.rstrip("/")[: -len(keeper)], home) for keeper in _KEEPERS):
         return True
     return not reading and any(
         place.startswith(f"{folded}/") for place in (*_held.private, *_held.kept, *_held.readable)
     )
+
+
+def is_runtime_directory(path: str) -> bool:
+    """Whether it is the directory in which the sockets of a user's programs lie, or one of all users'."""
+    parts = path.removeprefix("/var").rstrip("/").split("/")
+    return parts[:3] == ["", "run", "user"] and len(parts) < 5
 
 
 def is_above_ours(path: str, home: str) -> bool:
@@ -278,6 +297,11 @@ def found_in_environment(name: str, search_path: str) -> str:
 def names_environment(folded: str) -> bool:
     """Whether a text in lower case names a place in the virtual environment that the guard runs in."""
     return bool(_held.environment) and any(root in folded for root in _roots())
+
+
+def is_running_program(path: str) -> bool:
+    """Whether a path is that of a program in the virtual environment that the guard runs in."""
+    return path.lower().rpartition("/")[0] in {f"{root}/bin" for root in _roots()}
 
 
 @cache

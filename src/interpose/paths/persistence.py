@@ -98,7 +98,10 @@ _PLACES = """
     .xresources .xdefaults .xmodmap .i3/ .xmonad/ .config/xmonad/ .local/share/applications/ .local/share/dbus-1/
     .local/share/konsole/ .config/konsolerc .config/autokey/ .config/espanso/ .hammerspoon/ .skhdrc .config/skhd/
     .yabairc .config/karabiner/ library/keybindings/ .config/terminator/ .config/xfce4/ .config/tilix/
-    .config/terminology/ .config/rio/ .config/warp-terminal/
+    .config/terminology/ .config/rio/ .config/warp-terminal/ .config/starship.toml .config/oh-my-posh/ .p10k.zsh
+    .config/powerline/ .config/atuin/ .bash_completion .config/bash_completion
+    .config/fish/fish_variables .config/zsh/ .config/direnv/ .direnvrc
+    .config/carapace/ .ipython/profile_default/startup/
 """
 _IN_HOMES = tuple(place.replace("%20", " ") for place in _PLACES.split())
 """What terminals, hot keys and desktops load, below a home. What editors load is judged by its text."""

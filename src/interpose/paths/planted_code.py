@@ -7,7 +7,6 @@ that honest work changes every day, only the text tells the two apart.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable, Iterator
 
 from interpose.agents.known_agents import MOVERS
@@ -88,7 +87,7 @@ _HOOK_FILES = frozenset({".envrc", ".direnvrc"})
 _ENVIRONMENT_FILES = frozenset({".envrc", ".direnvrc", ".env", "mise.toml", ".mise.toml", ".autoenv"})
 """Files of a project from which shells and agents take variables by themselves."""
 _LOADED_FROM = late(
-    r"\b(LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|DYLD_[A-Z_]+|BASH_ENV|PYTHONSTARTUP|"
+    r"\b(LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|DYLD_[A-Z_]+|BASH_ENV|PROMPT_COMMAND|ZDOTDIR|PYTHONSTARTUP|"
     + "|".join(sorted((*MOVERS, *(variable.name for variable in VARIABLES))))
     + r")\b[\"']?[ \t]{0,64}[=:]"
 )
@@ -194,6 +193,8 @@ def _steps(text: str) -> Iterator[str]:
         if found is not None and _BLOCK.match(found.group("value")):
             block = _block(lines, index + 1, len(found.group("indent")))
             after = index + 1 + len(block)
+            import textwrap  # few files have steps
+
             yield textwrap.dedent("\n".join(block))
         yield from _JENKINS.findall(line)
         bare = line[_end(line) :].strip()

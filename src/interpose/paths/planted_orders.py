@@ -1,5 +1,5 @@
 """Programs that are written to a file and would, whoever starts them, free an agent: orders to our own program, our
-keys, another agent or command that acts without asking.
+keys, and prompts and settings of editors that let an agent act without asking.
 
 A test runner or a build starts what lies in a project, and no command line says what it does. So this is asked about
 where it is written. Prose about us is none of it: only files that something runs are looked at.
@@ -47,10 +47,15 @@ _RUN_AT_ONCE = late(r"!`([^`\n]{1,2000})`|!\{([^}\n]{1,2000})\}")
 """Commands in a prompt which its host runs before any agent reads it, and before any hook."""
 _EDITOR_KEYS = late(
     r"\"(terminal\.integrated\.(?:env|profiles|automationprofile|defaultprofile|shell|shellargs|automationshell)[\w.]*"
-    r"|chat\.(?:tools?|agent|mcp)[\w.]*(?:auto-?approve|autostart|eligible)[\w.]*|[\w.]*(?:yolo|autoapprove|skippermissions)[\w.]*)\""
+    r"|chat\.(?:tools?|agent|mcp)[\w.]*(?:auto-?approve|autostart|eligible)[\w.]*|[\w.]*(?:yolo|autoapprove|skippermissions|processwrapper)[\w.]*|git\.path)\""
     r"\s{0,64}:",
     re.IGNORECASE,
 )
+
+
+_TYPES_FOR_PEOPLE = late(r"terminal\.sendSequence|terminal::SendText|terminal::SendKeystroke", re.IGNORECASE)
+"""Commands of editors that a key may be bound to, and that type into a terminal of theirs."""
+_ZED_KEYS = late(r"\"(shell|agent_servers|context_servers|program)\"\s{0,64}:")
 
 
 def frees(path: str, text: str, objects: Callable[[str], str]) -> str:
@@ -65,6 +70,10 @@ def frees(path: str, text: str, objects: Callable[[str], str]) -> str:
         found := _EDITOR_KEYS.search(text)
     ):
         return f"sets {found[1]}, which decides what runs in a person's terminals, or unasked"
+    if name in ("keybindings.json", "keymap.json") and _TYPES_FOR_PEOPLE.search(text):
+        return "binds a key of a person's to typing into their terminals"
+    if lower.endswith("zed/settings.json") and (found := _ZED_KEYS.search(text)):
+        return f"sets {found[1]}, which decides what runs in a person's terminals, or beside an agent"
     return ""
 
 

@@ -10,10 +10,12 @@ from interpose.agents.known_agents import IN_HOME
 from interpose.late_patterns import late
 from interpose.paths.agent_directories import agent_directory_of
 from interpose.paths.catalogue import Mark, could_match, is_wild
+from interpose.paths.ours import is_runtime_directory
 from interpose.paths.resolve import is_home
 from interpose.paths.tamper import SETTINGS_FILES, WITHOUT_DOT, tamper_of
 
 _ABOVE = Mark("is above the settings of agents, with the hooks that watch over them")
+_SOCKETS = Mark("holds the sockets of the guard itself and of other programs of this user")
 _TERMINAL = late(
     r"/dev/(?:pts/.+|tty[0-9]+|vcs[a-z]*[0-9]*|console|input/.+|uinput|hidraw[0-9]+)"
     r"|(?:/tmp|/var/tmp|/run/user/[^/]+)/(?:tmux-|kitty|mykitty|nvim|kakoune|zellij|wezterm|\.?ydotool)[^\n]*"
@@ -62,6 +64,8 @@ def lists_settings(path: str, home: str, *, below: bool) -> bool:
 def _above(path: str, home: str) -> Mark | None:
     if path[:1] != "/":
         return None  # the root itself is above everything: rules about whole trees speak about it
+    if is_runtime_directory(path):
+        return _SOCKETS
     if is_home(path, home) or f"{home.rstrip('/')}/".startswith(f"{path}/"):
         return _ABOVE
     for between in _BETWEEN:

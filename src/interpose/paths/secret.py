@@ -220,6 +220,22 @@ def secret_of(path: str, home: str, inside: bool | None = None) -> Mark | None:
     return _DEPLOYMENT if inside and _is_deployment(parts, home) else mark
 
 
+def is_guarded(mark: Mark | None, *, inside: bool, reading: bool) -> bool:
+    """Whether touching a file of that sort is worth a question: one answer for file tools and for commands.
+
+    `inside` is the workspace. There, what is only often secret may be written, and what says little may be read, too.
+    """
+    if mark is None:
+        return False
+    match mark.strength:
+        case "key":
+            return True
+        case "soft":
+            return reading or not inside
+        case "faint":
+            return not inside
+
+
 _CREDENTIALS = frozenset({_SSH, _CLOUD, _REGISTRY, _LOGIN, _AGENT, _KEYRING, _BROWSER, _KEY_FILE, _SYSTEM_AUTH})
 
 

@@ -17,7 +17,6 @@ from interpose.cel.runtime_values import EvaluationError
 from interpose.cel.text_functions import pattern, wildcard
 from interpose.cel.variable_shapes import Shape
 from interpose.errors import PolicyError
-from interpose.policy import imported_variables
 from interpose.policy.effect_needs import Needs, needs_of
 from interpose.policy.rules import PolicyProblem, Rule, RuleRedaction
 from interpose.policy.startup_memory import Memory
@@ -173,7 +172,9 @@ def _needs(rule: Rule, when: Expression | None) -> Needs:
 def _environment(rule: Rule) -> tuple[Mapping[str, Shape], Facts, bool]:
     """The variables of a rule, what it may take for granted, and whether a missing key is no mistake."""
     if rule.dialect != "interpose":
-        return imported_variables.SHAPES, frozenset(), True
+        from interpose.policy.imported_variables import SHAPES  # most policies have no such rule
+
+        return SHAPES, frozenset(), True
     shapes = dict(VARIABLES)
     if HookPoint.TOOL_AFTER not in rule.on.points:
         del shapes["result"]

@@ -14,7 +14,6 @@ from msgspec import Struct
 from interpose.cel.expression import Expression
 from interpose.cel.runtime_values import EvaluationError, MissingKeyError, plain
 from interpose.policy.compiled import CompiledRule, Policy
-from interpose.policy.imported_variables import ImportedVariables
 from interpose.policy.rules import Level, Rule
 from interpose.policy.variables import ALWAYS, Variables
 from interpose.reading import reading_of
@@ -51,11 +50,15 @@ def fires(compiled: CompiledRule, variables: Variables) -> bool:
         case "imported-command":
             return _any_command(when, variables)
         case "imported-call" | "imported-result":
+            from interpose.policy.imported_variables import ImportedVariables  # most policies have no such rule
+
             return when.holds(ImportedVariables(variables))
 
 
 def _any_command(when: Expression, variables: Variables) -> bool:
     """As its documents say, but for every command that the text would run, not for its first word alone."""
+    from interpose.policy.imported_variables import ImportedVariables
+
     failed: EvaluationError | None = None
     for ran in variables["command"]:
         try:

@@ -60,7 +60,9 @@ _WORDS = {
 EFFECT = FixedMap(
     "effect",
     {
-        "kind": Plain("string", "`fs.delete`, `net.upload`, `vcs.publish`, ... (docs/commands.md has all kinds)"),
+        "kind": Plain(
+            "string", "`fs.delete`, `net.upload`, `vcs.publish`, ... (`interpose help commands` has all kinds)"
+        ),
         "resource": Plain("string", "on what: an absolute path, a url, a branch, a package"),
         "certainty": Plain("string", "`proven`, `possible` or `unknown`"),
         "via": Listing(Plain("string"), "list(string)", "through what it is run: `sudo`, `xargs`, `sh -c`"),

@@ -16,7 +16,7 @@ _SWITCH = late(
     r"|(?:with|require|request|use)?escalat\w*(?:permissions?|privileges?)?)"
 )
 """Names that say it by themselves, in small letters without separators, if their value counts as true."""
-_SETTING = late(r"(?:sandbox\w*|(?:required|requested|needed)?permissions?|isolation)")
+_SETTING = late(r"(?:(?:use|in|with)?sandbox\w*|(?:required|requested|needed)?permissions?|isolation)")
 _WITHOUT = frozenset({
     "requireescalated", "escalated", "dangerfullaccess", "fullaccess", "unsandboxed", "none", "off", "disabled", "all",
     "false",
@@ -63,7 +63,7 @@ def _is_without(name: str, value: object) -> bool:
     if isinstance(value, list | tuple):
         return any(_is_without(name, each) for each in value)
     if isinstance(value, bool):
-        return not value and name.startswith("sandbox")
+        return not value and "sandbox" in name
     if not isinstance(value, str) or (word := _plain(value)) not in _WITHOUT:
         return False
     # `permissions: none` asks for nothing; `sandbox: none` for no sandbox.

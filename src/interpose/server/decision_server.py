@@ -31,7 +31,7 @@ from interpose.surfaces.http_server.listener_state import Answered
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.trust import Trust
 from interpose.surfaces.known_callers import KnownCallers
-from interpose.surfaces.page import page_api, page_routes
+from interpose.surfaces.page import page_api, page_routes, refusal_page
 from interpose.surfaces.page.page_visits import Visits
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class DecisionServer:
         visits = Visits(service, lambda: self._listener.trust.tokens)
         of_page = page_api.routes(visits, self._page_address)
         agents = _Agents(service)
-        callers = KnownCallers(service)
+        callers, trust = KnownCallers(service), self._trust(settings)
         self._listener = Listener(
             callers.registering(
                 (
@@ -104,11 +104,12 @@ class DecisionServer:
                 )
             ),
             () if on_demand else addresses_of(settings),
-            self._trust(settings),
+            trust,
             settings.limits,
             tls=settings.tls,
             shutdown_timeout=settings.shutdown_timeout,
             observe=self._answered,
+            refusal_page=refusal_page.refusal_page,
         )
         # Another user answers here: nothing else is to be had on this socket.
         self._operator = (
@@ -128,7 +129,8 @@ class DecisionServer:
                 observe=self._answered,
                 retire=self.stop if on_demand else None,
                 is_busy=lambda: self._listener.connections > 0,
-                more=(*for_people(service), *of_page, *question_routes.routes(service)),
+                more=(reload, *for_people(service), *of_page, *question_routes.routes(service)),
+                tokens=trust.tokens,
             )
             if service.config.hooks.socket
             else None
@@ -236,6 +238,8 @@ class DecisionServer:
                 # INVARIANT: everything that can be refused is looked at before the first of it is taken over.
                 await asyncio.to_thread(_take_over, service, config)
                 await self._listener.reload(trust, config.server.tls)
+                if self._hooks is not None:
+                    await self._hooks.reload(trust.tokens)
                 service.notifier.start()
             except InterposeError as error:
                 problems.append(text_of(error))

@@ -60,8 +60,10 @@ class HookListener:
         retire: Callable[[], object] | None = None,
         is_busy: Callable[[], bool] = lambda: False,
         more: Routes = (),
+        tokens: Tokens | None = None,
     ) -> None:
-        """`more` routes are answered on the Unix socket, too: a server that a hook started has no other.
+        """`more` routes are answered on the Unix socket, too, also for `tokens`: a server that a hook started has no
+        other.
 
         As long as it `is_busy` elsewhere, it does not retire because no hook comes.
         """
@@ -76,7 +78,7 @@ class HookListener:
         self._unix = Listener(
             (*routes(service, twins=twins), *own, *more),
             [Unix(self._settings.socket)],
-            Trust(),
+            Trust(tokens=tokens),
             limits,
             observe=self._answered,
         )
@@ -114,6 +116,10 @@ class HookListener:
             await self.stop()
             raise
         self._tending = asyncio.get_running_loop().create_task(self._tend())
+
+    async def reload(self, tokens: Tokens | None) -> None:
+        """Take over other tokens."""
+        await self._unix.reload(Trust(tokens=tokens))
 
     async def _listen_on_port(self) -> None:
         try:

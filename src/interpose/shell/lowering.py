@@ -32,6 +32,11 @@ _SCOPES: dict[str, CodeScope] = {
 """Through these, code runs in the shell itself; through others it runs in a child."""
 
 
+_STARTS_AGENTS = late(
+    r"(?s)\b(?:claude_(?:agent|code)_sdk|claude-agent-sdk|claude-code-sdk|@anthropic-ai/claude-code|@openai/codex-sdk|openhands\.sdk)"
+    r"\b.{0,4000}\b(?:query|ClaudeSDKClient|Codex|startThread|Conversation)\s{0,8}\("
+)
+"""Programs that run a coding agent as a library: named, and called."""
 _TYPES_KEYS = late(
     r"TIOCSTI|0x5412|\b(?:pyautogui|pynput|uinput|robotjs|nut-js|xtest_fake_input|XTestFakeKeyEvent|CGEventPost|keybd_event"
     r"|SendInput|SendKeys|pywinauto|libtmux|pyatspi|generateKeyboardEvent)\b"
@@ -164,6 +169,9 @@ class CommandLowering(FileLowering):
         if _INTO_PROCESSES.search(text):
             self.emit("guard.tamper", via, certainty="possible", rule="process-control",
                       reason="Ends processes as it finds them, or runs code inside another one")  # fmt: skip
+        if _STARTS_AGENTS.search(text):
+            self.emit("guard.tamper", via, certainty="possible", rule="nested-agent",
+                      reason="Starts another agent by its library, which loads no hooks of its own accord")  # fmt: skip
         if _TYPES_KEYS.search(text):
             self.emit("guard.tamper", "terminal", certainty="possible", rule="terminal-input",
                       reason="Types into a terminal in which a person may be asked something")  # fmt: skip

@@ -81,7 +81,7 @@ _HINTS = late(
     r"(?:^|[/=@:,;]|^-[a-z])\.(?:[a-z*?\[]|\./*$)|~|/dev/(?:pts|tty|input|vcs|uinput|hidraw|console|[*?\[])"
     r"|/(?:tmp|run)/.{0,60}(?:tmux|kitty|nvim|kak|zellij|wezterm|ydotool|screen)"
     r"|" + "|".join(sorted(map(re.escape, TELLING_NAMES))) + r"|[*?\[]|://(?:localhost|127|0|\[)"
-    r"|(?:/home|/users)/?[^/\n]{0,64}/?$|/root/?$",
+    r"|(?:/home|/users)/?[^/\n]{0,64}/?$|/root/?$|/run/user(?:/[^/\n]{1,64})?/?(?:$|:)",
     re.MULTILINE,
 )
 """Without any of these, a word names nothing that is protected: most words have none."""

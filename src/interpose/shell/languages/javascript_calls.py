@@ -225,6 +225,9 @@ def _processes(name: str, args: Args, session: JavascriptMemory) -> ProgramValue
         if _is_shell(_words(args)):
             session.seen.add("shell")
         return _run(name, _words(args), _options(args), low)
+    if name in ("process.chdir", "Deno.chdir"):
+        low.set_cwd(first.word)
+        return NOT_KNOWN
     if name == "process.kill":
         signal = args[1].text.removeprefix("SIG") if len(args) > 1 else "TERM"
         low.run((Word("kill"), Word(f"-{signal}"), Word("--"), first.word), via=name)

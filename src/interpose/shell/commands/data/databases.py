@@ -193,7 +193,7 @@ _ADMIN_REASONS = {
     "dropdb": "Drops a whole database.",
     "dropuser": "Removes a database user.",
     "pg_dropcluster": "Removes a database server with all its data.",
-    "pg_resetwal": "Throws away the log that a crashed database needs to recover.",
+    "pg_resetwal": "Discards the log that a crashed database needs to recover.",
 }
 
 

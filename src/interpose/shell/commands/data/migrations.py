@@ -79,7 +79,7 @@ def migrate(inv: Invocation, low: Lowering) -> None:
                 word.text,
                 at=word,
                 rule=f"{inv.name}-{word.text.strip('-').replace(':', '-')}",
-                reason=f"`{inv.name} {word.text}` throws away tables or the data in them.",
+                reason=f"`{inv.name} {word.text}` discards tables or the data in them.",
             )
             return
 

@@ -110,7 +110,7 @@ def with_queries(inv: Invocation, low: Lowering) -> None:
         for text in opts.operands[1:]:
             low.code("sql", text, via=inv.name)
     elif opts.word(0) == "reset" and opts.has("--hard"):
-        low.emit("vcs.discard", "dolt", wide=True, rule="dolt-reset-hard")
+        low.emit("vcs.discard", "uncommitted changes", wide=True, rule="dolt-reset-hard")
 
 
 @command("cypher-shell", "surreal", "arangosh", "arangoimport", "cbq", "gsql")

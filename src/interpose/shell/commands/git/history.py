@@ -21,7 +21,7 @@ from interpose.shell.commands.git.programs import bypass, runs_program
 from interpose.shell.commands.git.worktree import discard
 from interpose.shell.invocation import Lowering
 
-_ABORT_REASON = "Throws away the conflicts that were resolved so far and every change made meanwhile."
+_ABORT_REASON = "Discards the conflicts that were resolved so far and every change made meanwhile."
 
 _COMMIT_OPTIONS = options(
     flags="""
@@ -285,7 +285,7 @@ def submodule(call: GitCall, low: Lowering) -> None:
         return
     if opts.word(0) in ("deinit", "update"):
         discard(call, low, texts(opts.operands[1:]) or "submodules", forced=True, rule="git-submodule-force",
-                reason="Throws away what was changed inside submodules.")  # fmt: skip
+                reason="Discards what was changed inside submodules.")  # fmt: skip
 
 
 _EXTRAS = {"delete-branch": "a branch, here and on the remote", "delete-tag": "a tag, here and on the remote",

@@ -30,6 +30,8 @@ _FILE_ENDINGS = words(
 )
 """`git checkout NAME` restores NAME when it is a file. Branches are rarely called like source files."""
 
+UNCOMMITTED = "uncommitted changes"
+
 
 def discard(call: GitCall, low: Lowering, resource: str, *, at: Word | None = None, **details: Any) -> None:
     """Uncommitted work or history is lost. With `--work-tree` at the root or home, everything there is at stake."""
@@ -52,9 +54,15 @@ def reset(call: GitCall, low: Lowering) -> None:
         return
     for mode in ("--hard", "--merge"):
         if opts.has(mode):
-            discard(call, low, texts(opts.operands) or "uncommitted changes", rule=f"git-reset-{mode[2:]}",
-                    instead="git stash", reason="Throws away every change that is not committed.")  # fmt: skip
+            discard(call, low, _reset_away(texts(opts.operands)), rule=f"git-reset-{mode[2:]}",
+                    instead="git stash", reason="Discards every change that is not committed.")  # fmt: skip
             return
+
+
+def _reset_away(target: str) -> str:
+    """What a hard reset discards. The commit that it goes back to stays; those that come after it may not."""
+    here = target in ("", "HEAD", "@")
+    return UNCOMMITTED if here else f"{UNCOMMITTED} and commits that {target} does not have"
 
 
 _CHECKOUT_OPTIONS = options(
@@ -73,8 +81,8 @@ def checkout(call: GitCall, low: Lowering) -> None:
     if informs(opts):
         return
     if switched(opts, "--force"):
-        discard(call, low, texts(opts.operands) or "uncommitted changes", rule="git-checkout-force",
-                instead="git stash", reason="Switches and throws away every change that is not committed.")  # fmt: skip
+        discard(call, low, texts(_checked_out_paths(call, opts)) or UNCOMMITTED, rule="git-checkout-force",
+                instead="git stash", reason="Switches and discards every change that is not committed.")  # fmt: skip
         return
     paths = _checked_out_paths(call, opts)
     if paths and not opts.has("--ours", "--theirs"):
@@ -103,7 +111,7 @@ def _is_path(word: Word) -> bool:
 
 
 def _overwrites(call: GitCall, low: Lowering, paths: tuple[Word, ...], rule: str) -> None:
-    discard(call, low, texts(paths) or "uncommitted changes", at=paths[0] if paths else None, rule=rule,
+    discard(call, low, texts(paths) or UNCOMMITTED, at=paths[0] if paths else None, rule=rule,
             instead=suggest("git stash push --", paths) if paths else "git stash",
             reason="Overwrites files with an older version; changes not committed are lost.")  # fmt: skip
 
@@ -140,8 +148,8 @@ _SWITCH_OPTIONS = options(
 def switch(call: GitCall, low: Lowering) -> None:
     opts = read_options(call, _SWITCH_OPTIONS)
     if not informs(opts) and switched(opts, "--force"):
-        discard(call, low, "uncommitted changes", rule="git-switch-force", instead="git stash",
-                reason="Switches and throws away every change that is not committed.")  # fmt: skip
+        discard(call, low, UNCOMMITTED, rule="git-switch-force", instead="git stash",
+                reason="Switches and discards every change that is not committed.")  # fmt: skip
 
 
 _CLEAN_OPTIONS = options(
@@ -227,8 +235,8 @@ def mv(call: GitCall, low: Lowering) -> None:
 @subcommand("clear", "clear-soft")
 def clear(call: GitCall, low: Lowering) -> None:
     """git-extras: a hard reset and a clean in one."""
-    discard(call, low, "uncommitted changes", rule="git-reset-hard", instead="git stash",
-            reason="Throws away every change and every file that is not committed.")  # fmt: skip
+    discard(call, low, UNCOMMITTED, rule="git-reset-hard", instead="git stash",
+            reason="Discards every change and every file that is not committed.")  # fmt: skip
 
 
 _APPLY_OPTIONS = options(

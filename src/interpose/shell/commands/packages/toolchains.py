@@ -197,7 +197,7 @@ def _migrates(word: Word, low: Lowering) -> None:
     """A task of a build that throws a database away."""
     if word.text.rpartition(":")[2] in ("flywayClean", "dropAll", "liquibaseDropAll") or word.text in _MIGRATIONS:
         low.emit("data.destroy", word.text, at=word, rule="migration-drop",
-                 reason=f"`{word.text}` throws away tables or the data in them.")  # fmt: skip
+                 reason=f"`{word.text}` discards tables or the data in them.")  # fmt: skip
 
 
 _MIGRATIONS = ("flyway:clean", "liquibase:dropAll", "liquibase:rollback")

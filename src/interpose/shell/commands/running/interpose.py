@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+from interpose.paths import is_running_program
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.word_sets import words
@@ -60,8 +61,10 @@ def interpose(inv: Invocation, low: Lowering) -> None:
             low.run(_behind(inv.args, verb), via="interpose run")
         case "serve" if len(inv.args) == 1:
             _state_misled(inv, low)
+            _state_elsewhere(inv, low, verb)
         case "install" if all(_is_harmless(word) for word in inv.args):
             _state_misled(inv, low)
+            _state_elsewhere(inv, low, verb)
         case "hook":
             _state_misled(inv, low)
             low.emit("guard.tamper", "interpose hook", certainty="possible", at=verb, ours=True, rule="guard-events",
@@ -107,3 +110,18 @@ def _state_misled(inv: Invocation, low: Lowering) -> None:
             low.emit("guard.tamper", name, at=value, ours=True, rule="own-settings",
                      reason=f"{name} makes the guard's own program read other settings or other code")  # fmt: skip
             return
+
+
+_PLAIN = words("bash command doas env exec ionice nice nohup setsid sh stdbuf sudo systemd-run time timeout zsh")
+"""What starts the same program as the bare name would. Others start one of their own environments."""
+_USUAL = ("/usr/bin/interpose", "/usr/local/bin/interpose", "/opt/homebrew/bin/interpose")
+
+
+def _state_elsewhere(inv: Invocation, low: Lowering, verb: Word) -> None:
+    """State it if this is perhaps not the installation that runs: a changed copy would be asked from now on."""
+    path = low.path(inv.argv0.text) if "/" in inv.argv0.text else ""
+    ours = not path or path in _USUAL or path == f"{low.home}/.local/bin/interpose" or is_running_program(path)
+    if not ours or not all(each in _PLAIN for each in low.via):
+        low.emit("guard.tamper", f"interpose {verb.text}", certainty="possible", at=verb, ours=True,
+                 rule="own-settings",
+                 reason="Lets another installation of the guard judge calls from now on")  # fmt: skip

@@ -72,9 +72,9 @@ def state_agent(inv: Invocation, low: Lowering, host: str) -> bool:
             return _state_unguarded(inv, low, word)
     if texts[:1] != ["install"] and "-y" in texts:
         return _state_unguarded(inv, low, None)
-    if _adds_server(texts):
+    if _adds_server(texts) or _changes_settings(texts):
         low.emit("guard.tamper", inv.name, certainty="possible", rule="agent-settings",
-                 reason="Gives an agent another tool server or plugin, past whoever watches the others")  # fmt: skip
+                 reason="Changes an agent's settings, plugins or tool servers")  # fmt: skip
         return True
     if _installs_old(BY_NAME[host], texts):
         low.emit("guard.tamper", inv.name, certainty="possible", rule="agent-version",
@@ -116,6 +116,7 @@ def _state_unguarded(inv: Invocation, low: Lowering, at: Word | None) -> bool:
 _CHANGES_VERSION = frozenset({"install", "update", "upgrade", "downgrade", "use", "rollback", "switch-version"})
 _GROUPS_OF_CODE = frozenset({"mcp", "plugin", "plugins", "extension", "extensions"})
 _ADDING = frozenset({"link", "add", "add-json", "add-from-claude-desktop", "import", "enable", "install"})
+_TAKING_AWAY = frozenset({"disable", "remove", "rm", "uninstall", "unlink", "update", "upgrade"})
 
 
 def _adds_server(texts: list[str]) -> bool:
@@ -125,9 +126,31 @@ def _adds_server(texts: list[str]) -> bool:
     if group is None:
         return False
     behind = words[words.index(group) + 1 :]
-    return not any(text in _INFORM for text in texts) and any(word in _ADDING or UNKNOWN in word for word in behind[:2])
+    changing = _ADDING if group == "mcp" else _ADDING | _TAKING_AWAY  # a plugin may be what watches
+    return not any(text in _INFORM for text in texts) and any(
+        word in changing or UNKNOWN in word for word in behind[:2]
+    )
 
 
+def _changes_settings(texts: list[str]) -> bool:
+    words = [text for text in texts if not text.startswith("-")]
+    return words[:1] == ["config"] and not {"set", "add", "remove", "unset", "edit"}.isdisjoint(words[1:2])
+
+
+def _state_extension(inv: Invocation, low: Lowering) -> None:
+    """An editor loses the extension of an agent, or gets code from a file, which can type into its terminals."""
+    for word, after in zip(inv.args, [*(each.text for each in inv.args[1:]), ""], strict=True):
+        option, _, value = word.text.partition("=")
+        named = (value or after).lower()
+        if (option == "--install-extension" and named.endswith(".vsix")) or (
+            option == "--uninstall-extension" and any(name in named for name in _AGENT_NAMES)
+        ):
+            low.emit("guard.tamper", named, certainty="possible", at=word, rule="agent-settings",
+                     reason="Changes what an editor runs beside an agent and its person")  # fmt: skip
+            return
+
+
+_AGENT_NAMES = frozenset(agent.name.partition("-")[0] for agent in AGENTS if len(agent.name) > 4) | {"interpose"}
 _PACKAGE = late(
     r"(?:^|[/:])("
     + "|".join(sorted((re.escape(name) for agent in AGENTS for name in agent.packages), key=len, reverse=True))
@@ -161,6 +184,8 @@ def state_hidden_start(inv: Invocation, low: Lowering, said: str, *, known: bool
     elif inv.name in _EDITORS_WITH_AGENTS and inv.args and inv.args[0].text in ("agent", "chat"):
         low.emit("guard.tamper", inv.name, certainty="possible", rule="nested-agent",
                  reason="Starts another agent, whose calls nobody here sees")  # fmt: skip
+    elif inv.name in _EDITORS_WITH_AGENTS and inv.args:
+        _state_extension(inv, low)
     elif "/version" in inv.argv0.text and (kept := _VERSIONS.fullmatch(inv.argv0.text)) and kept[1] in AGENT_OF:
         state_agent(inv, low, AGENT_OF[kept[1]])
     else:

@@ -127,6 +127,8 @@ SHELL_OWN = PROMPTS | HISTORY_OFF.keys() | {"PATH", "PROMPT_COMMAND"}
 _LASTING = frozenset({"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "PATH"})
 """What a service manager, a multiplexer or a shell that keeps variables would hand to everything it starts."""
 _SAID = late(r"(?m)^(?:LD_|DYLD_|BASH_ENV|PATH)")
+_KEEPS = late(r"(?m)^(?:set|setenv|set-environment|-\w*U\w*|--universal)$")
+"""Verbs and options by which a variable is kept."""
 _ANYONE_WRITES = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - judged, not used
 _SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "python", "python3", "perl", "ruby", "node")
 
@@ -170,6 +172,8 @@ def state_given(inv: Invocation, low: Lowering, said: str) -> None:
 
     `systemctl --user set-environment LD_PRELOAD=x`, `tmux setenv -g LD_PRELOAD x`, `set -Ux LD_PRELOAD x`.
     """
+    if _KEEPS.search(said) and any(name in said for name in MOVERS):
+        _state_kept(inv, low)
     if not _SAID.search(said):
         return
     for word, after in zip(inv.args, (*inv.args[1:], None), strict=False):
@@ -181,6 +185,14 @@ def state_given(inv: Invocation, low: Lowering, said: str) -> None:
             _search_path(value, low)
         elif value.text and value.text[:1] != "-":
             _code_from_environment(name, value, low)
+
+
+def _state_kept(inv: Invocation, low: Lowering) -> None:
+    """Variables that move an agent's settings, kept for what is started later: `tmux setenv -g CODEX_HOME /tmp/x`."""
+    for word, after in zip(inv.args, (*inv.args[1:], None), strict=False):
+        name, equals, text = word.text.partition("=")
+        if name in MOVERS and (equals or after is not None):
+            _agent_settings(name, replace(word, text=text) if equals or after is None else after, low, "")
 
 
 def history_off(low: Lowering, at: Word | None = None) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from interpose.paths import held
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import NOTHING
 
+_LONGEST_PATTERN = 1000
 _WATCHERS = words("interpose guard auditd falco osquery fail2ban wazuh crowdstrike sysdig")
 """Names of programs that watch over the machine or the agent, ours among them."""
 WATCHER = frozenset({"watcher"})
@@ -22,6 +25,9 @@ _KEEPERS = words(
 )
 AT_OUR_PORT = frozenset({"our-port"})
 """Taints the numbers of processes that listen where our server usually does."""
+
+LISTENERS = frozenset({"listeners"})
+"""Taints a list of all processes that listen, with their ports."""
 
 
 def names_watcher(text: str) -> bool:
@@ -42,6 +48,11 @@ def names_our_process(text: str) -> bool:
 def watched_by(text: str) -> frozenset[str]:
     """The taints of process numbers that a pattern finds."""
     return (WATCHER if names_watcher(text) else NOTHING) | (OURS if names_our_process(text) else NOTHING)
+
+
+def finds_our_port(pattern: str) -> bool:
+    """Whether a pattern is made to find who listens where our server does."""
+    return any(int(number[:9]) in held().ports for number in re.findall(r"[0-9]+", pattern[:_LONGEST_PATTERN]))
 
 
 def names_our_port(text: str) -> bool:

@@ -11,6 +11,7 @@ from interpose.shell.commands.shared.streams import informs
 from interpose.shell.commands.shared.watchers import (
     AT_OUR_PORT,
     KEEPER,
+    LISTENERS,
     OURS,
     WATCHER,
     names_keeper,
@@ -115,7 +116,7 @@ def find_process(inv: Invocation, low: Lowering) -> None:
 def lsof(inv: Invocation, low: Lowering) -> None:
     """Shows who has what open. Who listens where our server does is remembered, for whoever ends it."""
     here = any(names_our_port(word.text.rstrip(" )")) for word in inv.args if ":" in word.text)
-    low.output(Stream(taints=AT_OUR_PORT if here else NOTHING))
+    low.output(Stream(taints=AT_OUR_PORT if here else LISTENERS))
 
 
 def _state_watcher(target: Word, low: Lowering, *, ours: bool) -> None:

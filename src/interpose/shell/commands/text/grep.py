@@ -9,7 +9,7 @@ from msgspec import Struct
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import informs, inputs
-from interpose.shell.commands.shared.watchers import watched_by
+from interpose.shell.commands.shared.watchers import AT_OUR_PORT, LISTENERS, finds_our_port, watched_by
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import NOTHING, SETTINGS_NAMES, Invocation, Lowering, Stream, Word
 
@@ -117,6 +117,8 @@ def search(inv: Invocation, low: Lowering) -> None:
     content = inputs(inv, paths, low, recursive=recursive) if recursive else inputs(inv, paths, low)
     pattern = opts.value(*spec.pattern) or (opts.operands[0] if opts.operands else Word(""))
     ours = watched_by(pattern.text) if not paths else NOTHING
+    if not content.taints.isdisjoint(LISTENERS) and finds_our_port(pattern.text):
+        ours |= AT_OUR_PORT
     low.output(Stream(None, content.taints | ours))
     if not paths and "secret" in content.taints:
         _state_harvest(pattern, low)

@@ -23,20 +23,22 @@ class Form(Struct, frozen=True):
     reason: str
     needs: frozenset[str] = frozenset()
     unless: frozenset[str] = frozenset()
+    to_commit: bool = False
+    """Whether its words name the commit that is checked out, and not what is lost."""
 
 
-def _form(fate: Fate, reason: str, needs: str = "", unless: str = "") -> Form:
-    return Form(fate, reason, frozenset(needs.split()), frozenset(unless.split()))
+def _form(fate: Fate, reason: str, needs: str = "", unless: str = "", *, to_commit: bool = False) -> Form:
+    return Form(fate, reason, frozenset(needs.split()), frozenset(unless.split()), to_commit)
 
 
-_UNCOMMITTED = "Throws away changes that are not committed."
+_UNCOMMITTED = "Discards changes that are not committed."
 _HISTORY = "Removes commits from the history."
 _UNKNOWN_FILES = "Deletes files that version control does not know."
 _OVERWRITE = "Overwrites what others have published."
 _PUBLISH = _form("publish", "Publishes commits.")
 
 _HG: dict[str, tuple[Form, ...]] = {
-    "update": (_form("discard", _UNCOMMITTED, "-C --clean"),),
+    "update": (_form("discard", _UNCOMMITTED, "-C --clean", to_commit=True),),
     "revert": (_form("discard", _UNCOMMITTED, unless="-n --dry-run"),),
     "purge": (_form("discard", _UNKNOWN_FILES, unless="-p --print"),),
     "clean": (_form("discard", _UNKNOWN_FILES, unless="-p --print"),),
@@ -157,7 +159,12 @@ def _state(name: str, form: Form, depth: int, opts: Options, low: Lowering) -> N
     rule = f"{name}-{opts.word(depth - 1)}"
     match form.fate:
         case "discard":
-            low.emit("vcs.discard", what or "uncommitted changes", rule=rule, reason=form.reason)
+            low.emit(
+                "vcs.discard",
+                "uncommitted changes" if form.to_commit or not what else what,
+                rule=rule,
+                reason=form.reason,
+            )
         case "back":
             low.emit("vcs.discard", what or "commits", rule=rule, reason=form.reason, recoverable=True)
         case "publish":
