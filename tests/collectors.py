@@ -11,6 +11,8 @@ from typing import Any, Self
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from tests.patience import PATIENCE
+
 
 class Collector(ThreadingHTTPServer):
     """Takes what it is sent; while `open` is not set it hangs."""
@@ -43,7 +45,7 @@ class Collector(ThreadingHTTPServer):
 
     def spans(self) -> list[Any]:
         """The spans of the next batch that comes."""
-        _, body = self.taken.get(timeout=20)
+        _, body = self.taken.get(timeout=PATIENCE)
         sent = ExportTraceServiceRequest.FromString(body)
         return [span for each in sent.resource_spans for scope in each.scope_spans for span in scope.spans]
 

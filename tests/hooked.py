@@ -18,6 +18,7 @@ from interpose.config.load import Loaded, load
 from interpose.surfaces.hook_clients.client_files import address_file, client_for
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.e2e.processes import clean_environment
+from tests.patience import PATIENCE
 
 TOKEN, PROOF = "t" * 43, "p" * 43
 
@@ -61,6 +62,9 @@ class Hooks:
             file.path.parent.mkdir(parents=True, exist_ok=True)
             file.path.write_text(file.text, encoding="utf-8")
             file.path.chmod(file.mode)
+        self.old_bash = self.bash.with_name(f"{self.bash.name}.old")
+        self.old_bash.write_text(as_in_bash_3(self.bash.read_text(encoding="utf-8")), encoding="utf-8")
+        self.old_bash.chmod(0o700)
         self.socket = Path(self.loaded.config.hooks.socket)
         self.address = address_file(str(self.socket))
         self.socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -69,6 +73,7 @@ class Hooks:
         """Each program that answers events."""
         return {
             "bash": [str(self.bash)],
+            "old bash": [str(self.old_bash)],
             "python": [sys.executable, *self._without_bash[1:]],
             "program": [sys.executable, "-I", "-m", "interpose", "hook", "claude-code"],
             "in process": [sys.executable, "-I", "-m", "interpose", "hook", "claude-code", "--in-process"],
@@ -82,7 +87,12 @@ class Hooks:
         )  # fmt: skip
 
     def run(
-        self, way: str, body: bytes, *words: str, environment: Mapping[str, str] | None = None, timeout: float = 30
+        self,
+        way: str,
+        body: bytes,
+        *words: str,
+        environment: Mapping[str, str] | None = None,
+        timeout: float = PATIENCE,
     ) -> Done:
         """One event from beginning to end."""
         return finished(self.start(way, *words, environment=environment), body, timeout)
@@ -93,7 +103,32 @@ class Hooks:
         self.address.chmod(0o600)
 
 
-def finished(process: subprocess.Popen[bytes], body: bytes, timeout: float = 30) -> Done:
+def as_in_bash_3(client: str) -> str:
+    """The bash client, which takes the bash that runs it for version 3.2. `read` is what it was there.
+
+    From bash 3.2's own source: a `read` whose time is up says 1, and assigns nothing. It knows no `-N`.
+    """
+    newer = "BASH_VERSINFO[0] >= 5"
+    assert newer in client
+    first, _, rest = client.partition("\n")
+    return f"{first}\n{_BASH_3}\n{rest.replace(newer, 'BASH_VERSINFO[0] >= 99')}"
+
+
+_BASH_3 = """\
+BASH_COMPAT=3.2
+unset EPOCHSECONDS EPOCHREALTIME
+read() {
+  local name=${!#} kept code
+  if [[ $1 == *N* || $2 == *N* ]]; then return 2; fi
+  kept=${!name}
+  builtin read "$@"
+  code=$?
+  if ((code > 128)); then printf -v "$name" %s "$kept"; return 1; fi
+  return "$code"
+}"""
+
+
+def finished(process: subprocess.Popen[bytes], body: bytes, timeout: float = PATIENCE) -> Done:
     """How a hook ends that is given this event."""
     out, err = process.communicate(body, timeout)
     return Done(out, err.decode("utf-8", "surrogateescape"), process.returncode)
@@ -136,7 +171,7 @@ def saying(reply: bytes | None, path: Path | None = None) -> Iterator[tuple[int,
             yield (0 if path else server.getsockname()[1]), heard
         finally:
             server.shutdown(socket.SHUT_RDWR)
-            thread.join(10)
+            thread.join(PATIENCE)
             for connection in kept:
                 connection.close()
 

@@ -28,6 +28,7 @@ from interpose.types import (
     Deny,
     Finding,
     Message,
+    Params,
     PermissionRequest,
     Report,
     ToolCall,
@@ -91,6 +92,16 @@ class Memory:
 
     def __init__(self) -> None:
         self.kept: dict[str, Any] = {}
+        self.refused: dict[str, bytes] = {}
+
+    def keep_refusal(self, place: str, body: bytes, *, now_ns: int) -> None:
+        self.refused[place] = body
+
+    def refusal(self, place: str) -> bytes | None:
+        return self.refused.get(place)
+
+    def forget_refusals(self, before_ns: int, most: int) -> int:
+        return 0
 
     def load_session(self, session: str) -> Any:
         return self.kept.get(session)
@@ -121,7 +132,8 @@ class Recording:
 
 
 class Scripted(Service):
-    """A service that says what it is told to: allow, deny, ask, rewrite, rewrite-ask, redact, withhold, warn, error.
+    """A service that says what it is told to: allow, deny, ask, rewrite, rewrite-ask, redact, withhold, warn, error,
+    model.
 
     `command` refuses commands alone."""
 
@@ -140,6 +152,7 @@ class Scripted(Service):
             ("tool.before", self._on_call),
             ("tool.after", self._on_outcome),
             ("message.before", self._on_message),
+            ("params.before", self._on_params),
             ("command.before", self._on_command),
         ):
             registry.add(id=f"scripted:{point}", name=point, priority=10, interceptor=_Intercepting(decide))
@@ -178,7 +191,12 @@ class Scripted(Service):
     def _on_message(self, message: Message) -> Decision[Message]:
         if self.verdict == "rewrite":
             return Transform(replace(message, text="safe words"), "safer so")
+        if self.verdict == "model":
+            return Transform(replace(message, metadata={"hard": True}))
         return self._decision()
+
+    def _on_params(self, params: Params) -> Decision[Params]:
+        return Transform(replace(params, model="large")) if params.metadata.get("hard") else Allow()
 
     def _on_command(self, command: Command) -> Decision[Command] | Report[Command]:
         self.commands.append((command.name, command.arguments))

@@ -17,6 +17,7 @@ from typing import Any
 
 from interpose.policy.rules import Level, Rule, Source
 from interpose.types import FrozenDict, freeze
+from tests.patience import PATIENCE
 
 KEY = "sk-live-0123456789abcdef"
 os.environ["TEST_JUDGE_KEY"] = KEY
@@ -168,4 +169,4 @@ def serving(tls: SSLContext | None = None) -> Iterator[Provider]:
         provider.release.set()
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(PATIENCE)

@@ -27,6 +27,7 @@ from interpose.surfaces.mcp.http_link import HttpLink, HttpPlace
 from interpose.surfaces.mcp.supervised_server import ServerTimes
 from interpose.types import Context
 from tests.mcp_peers import OpenCatalogue, OpenGate
+from tests.patience import PATIENCE
 
 MODERN, OLD = "2026-07-28", "2025-11-25"
 TOKENS = {"ada": "ada-" + "a" * 40, "bob": "bob-" + "b" * 40}
@@ -67,7 +68,7 @@ class HttpSite:
         return await asyncio.to_thread(self._ask, method, headers, body, path)
 
     def _ask(self, method: str, headers: Mapping[str, str], body: bytes, path: str) -> Said:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.request(method, path, body or None, dict(headers))
             answer = connection.getresponse()

@@ -16,6 +16,7 @@ from interpose.surfaces.mcp.gateway import Behind, Gateway
 from interpose.surfaces.mcp.links import Outgoing, ServerSide
 from interpose.surfaces.mcp.supervised_server import ServerTimes
 from interpose.types import Context
+from tests.patience import PATIENCE
 
 Message = dict[str, Any]
 Handler = Callable[["FakeServer", Message], Any]
@@ -191,7 +192,7 @@ class FakeClient:
 
     async def request(self, method: str, params: Message | None = None) -> Message:
         """The whole answer."""
-        return await asyncio.wait_for(self.begin(method, params)[1], 10)
+        return await asyncio.wait_for(self.begin(method, params)[1], PATIENCE)
 
     async def result(self, method: str, params: Message | None = None) -> Message:
         answer = await self.request(method, params)
@@ -309,7 +310,7 @@ def _same(server: FakeServer) -> FakeServer:
     return server
 
 
-async def until(check: Callable[[], Any], seconds: float = 5.0) -> None:
+async def until(check: Callable[[], Any], seconds: float = PATIENCE) -> None:
     """Wait until something is so."""
     async with asyncio.timeout(seconds):
         while not check():

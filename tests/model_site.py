@@ -21,6 +21,7 @@ from interpose.service.service import Service
 from interpose.surfaces.model_proxy.serving import serving
 from interpose.surfaces.model_proxy.upstreams import Upstream
 from interpose.types import EMPTY
+from tests.patience import PATIENCE
 from tests.servers import JSON, Reply
 
 T = TypeVar("T")
@@ -151,7 +152,7 @@ class ProxySite:
 
     def at(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
         """One request to the proxy, on a connection of its own."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE)
         try:
             connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()
@@ -173,7 +174,7 @@ class ProxySite:
     def raw(self, *lines: str, body: bytes = b"", until: Callable[[bytes], bool] | None = None) -> bytes:
         """What comes back for a request that is written line by line, however the answer ends."""
         head = "\r\n".join((lines[0], f"Host: localhost:{self.port}", *lines[1:], "", "")).encode()
-        with socket.create_connection((self.host, self.port), timeout=30) as one:
+        with socket.create_connection((self.host, self.port), timeout=PATIENCE) as one:
             one.sendall(head + body)
             got = b""
             try:
@@ -215,7 +216,7 @@ def site(
                 perform(proxy.__aexit__(None, None, None))
         finally:
             loop.call_soon_threadsafe(loop.stop)
-            thread.join(30)
+            thread.join(PATIENCE)
             loop.close()
 
 

@@ -16,6 +16,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from tests.patience import PATIENCE
+
 
 class Came(Struct, frozen=True):
     """One request."""
@@ -38,7 +40,7 @@ class Receiver:
         self.gate.set()
         self.url = ""
 
-    def next(self, seconds: float = 30.0) -> Came:
+    def next(self, seconds: float = PATIENCE) -> Came:
         """The next request."""
         return self.came.get(timeout=seconds)
 
@@ -80,7 +82,7 @@ class Mailbox:
 
     def next(self) -> EmailMessage:
         """The next mail."""
-        return self.came.get(timeout=30)
+        return self.came.get(timeout=PATIENCE)
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from interpose.surfaces.mcp.links import LinkError, Outgoing, ServerSide
 from interpose.surfaces.mcp.opening import open_gateway, serve_stdio
 from tests.e2e.mcp_servers.sdk_server import serve_streams, web_server
 from tests.mcp_http import TOKENS, trust
+from tests.patience import PATIENCE
 
 VERSIONS = {"handshake": "2025-11-25", "modern": "2026-07-28"}
 ERAS = tuple(VERSIONS)
@@ -82,7 +83,7 @@ class StreamedServer:
 
     async def close(self) -> None:
         await self._to_server.aclose()
-        await asyncio.wait_for(asyncio.gather(*self._tasks), 30)
+        await asyncio.wait_for(asyncio.gather(*self._tasks), PATIENCE)
 
 
 def _message(frame: bytes) -> SessionMessage:
@@ -122,7 +123,7 @@ async def http_client(service: Service, servers: Mapping[str, GatewayServer], er
     gateway.start()
     try:
         headers = {"Authorization": f"Bearer {TOKENS['ada']}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
             transport = streamable_http_client(f"{listener.addresses[0]}/mcp", http_client=http)
             async with Client(transport, mode=MODES[era], elicitation_callback=say_red) as one:
                 yield one
@@ -145,7 +146,7 @@ async def stdio_client(
         async with Client(transport, mode=MODES[era], elicitation_callback=say_red) as one:
             yield one
     finally:
-        await asyncio.wait_for(serving, 30)
+        await asyncio.wait_for(serving, PATIENCE)
 
 
 @asynccontextmanager

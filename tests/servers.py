@@ -23,9 +23,10 @@ from interpose.config.settings import ApprovalSettings, Config, ServerLimits
 from interpose.service.service import Service
 from interpose.surfaces.http_server.listener import Address, Listener, Tcp
 from interpose.surfaces.http_server.listener_state import Observe
-from interpose.surfaces.http_server.messages import Role, Route
+from interpose.surfaces.http_server.messages import RefusalPage, Role, Route
 from interpose.surfaces.http_server.tokens import Token, Tokens
 from interpose.surfaces.http_server.trust import Trust
+from tests.patience import PATIENCE
 
 T = TypeVar("T")
 
@@ -105,7 +106,7 @@ class Running:
         self, method: str, path: str, body: bytes | str | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
         """One request on a connection of its own."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE)
         try:
             connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()
@@ -128,6 +129,7 @@ def running(
     limits: ServerLimits | None = None,
     observe: Observe | None = None,
     more: Sequence[Address] = (),
+    refusal_page: RefusalPage | None = None,
 ) -> Iterator[Running]:
     """These routes on a free loopback port, and elsewhere."""
     loop = asyncio.new_event_loop()
@@ -138,7 +140,7 @@ def running(
         return asyncio.run_coroutine_threadsafe(work, loop).result(30)
 
     trust = trust or Trust(loopback="open")
-    listener = Listener(routes, [Tcp("127.0.0.1"), *more], trust, limits, observe=observe)
+    listener = Listener(routes, [Tcp("127.0.0.1"), *more], trust, limits, observe=observe, refusal_page=refusal_page)
     try:
         perform(listener.start())
         try:
@@ -147,5 +149,5 @@ def running(
             perform(listener.stop())
     finally:
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(30)
+        thread.join(PATIENCE)
         loop.close()

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.e2e.processes import ServerProcess
 from tests.hooked import Done, Hooks, until
+from tests.patience import PATIENCE
 
 ASKED = "git push --force origin feature"
 SETTINGS = "hooks: {deadline: 8, idle_timeout: 20, wait: {all: %d}}\napprovals: {proof: token, ask: queue}\n"
@@ -43,7 +44,7 @@ def started(hooks: Hooks, way: str, body: bytes) -> subprocess.Popen[bytes]:
     return hook
 
 
-def ended(hook: subprocess.Popen[bytes], timeout: float = 60) -> Done:
+def ended(hook: subprocess.Popen[bytes], timeout: float = PATIENCE) -> Done:
     out, err = hook.communicate(timeout=timeout)
     return Done(out, err.decode(), hook.returncode)
 
@@ -58,7 +59,7 @@ def said(done: Done) -> dict[str, Any]:
 def put(hooks: Hooks, body: bytes, wait: int, host: str = "claude-code") -> socket.socket:
     """An event at the server's own socket, as a client puts it that can wait so long."""
     connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(120)
+    connection.settimeout(PATIENCE)
     connection.connect(str(hooks.socket))
     head = f"POST /hook/{host} HTTP/1.1\r\nHost: localhost\r\nX-Interpose-Wait: {wait}\r\n"
     connection.sendall(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)

@@ -6,6 +6,7 @@ import socket
 from types import TracebackType
 from typing import Self
 
+from tests.patience import PATIENCE
 from tests.servers import Reply
 
 
@@ -19,7 +20,7 @@ class Wire:
     @classmethod
     def to(cls, port: int, host: str = "127.0.0.1") -> Self:
         """A connection to a loopback port."""
-        return cls(socket.create_connection((host, port), timeout=20))
+        return cls(socket.create_connection((host, port), timeout=PATIENCE))
 
     def __enter__(self) -> Self:
         return self

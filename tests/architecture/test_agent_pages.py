@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import re
+import sys
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+import interpose
 from interpose.agents.known_agents import BY_NAME
 from interpose.agents.off_flags import COMMANDS, FLAGS
 from interpose.agents.off_switches import SWITCHES
 from interpose.agents.off_variables import VARIABLES
+from interpose.config.load import load
+from interpose.install.places import target_of
+from interpose.install.plan import plan_install
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.events import Evidence, HostFacts
-from interpose.surfaces.hosts.hook_places import hooks_of
+from tests.unit.install.homes import VARIABLES as PLACES
 
 PAGES = Path(__file__).parents[2] / "docs" / "agents"
-JSON_BLOCK = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILE_BLOCK = re.compile(r"^```(?:json|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def page(name: str) -> str:
@@ -52,12 +56,33 @@ def test_the_page_of_a_host(name: str) -> None:
         assert said in text
 
 
+ENVIRONMENT = "/home/you/.local/share/interpose/env"
+
+
+def written_for_you(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What `interpose install` writes in the home /home/you, where no file of this agent is: text by path."""
+    for variable in PLACES:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", "/home/you")
+    plan = plan_install(target_of(HOSTS[name].facts, "user", Path("/home/you")), load())
+    package = Path(interpose.__file__).parent
+    return {
+        str(change.path): (change.after or b"").decode()
+        .replace(sys.executable, f"{ENVIRONMENT}/bin/python")
+        .replace(str(package), f"{ENVIRONMENT}/lib/python3.13/site-packages/interpose")
+        for change in plan.changes
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "name", [name for name in sorted(HOSTS) if HOSTS[name].facts.setup.layout in ("groups", "flat")]
+    "name", [name for name in sorted(HOSTS) if HOSTS[name].facts.setup.layout in ("groups", "flat", "scripts")]
 )
-def test_the_file_of_a_host(name: str) -> None:
-    (shown,) = JSON_BLOCK.findall(page(name))
-    assert json.loads(shown) == hooks_of(HOSTS[name].facts.setup, f"interpose hook {name}", 30)
+def test_the_file_of_a_host(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page shows it byte for byte."""
+    (shown,) = FILE_BLOCK.findall(page(name))
+    place = target_of(HOSTS[name].facts, "user", Path("/home/you"), {"HOME": "/home/you"}).path
+    texts = [text for path, text in written_for_you(name, monkeypatch).items() if Path(path).is_relative_to(place)]
+    assert set(texts) == {shown}
 
 
 def switches_of(name: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.e2e.strangers import FOLLOWED
 from tests.frameworks.known import KNOWN
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")])
@@ -45,7 +46,7 @@ def test_python_examples_run(path: Path, tmp_path: Path) -> None:
         text=True,
         cwd=tmp_path,
         check=False,
-        timeout=50,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
 
@@ -92,7 +93,7 @@ def test_answers_of_check_are_real(path: Path, tmp_path: Path) -> None:
                 continue
             done = subprocess.run(
                 [sys.executable, "-m", "interpose", "check", *shlex.split(command)],
-                capture_output=True, text=True, cwd=tmp_path, check=False, timeout=50,
+                capture_output=True, text=True, cwd=tmp_path, check=False, timeout=PATIENCE,
                 env=kept | {"HOME": str(tmp_path)},
             )  # fmt: skip
             assert done.stdout.strip() == shown.strip(), f"{name_of(path)}: interpose check {command}"

@@ -39,29 +39,32 @@ READ_BY_PEOPLE = {"reading", "shell", "paths", "secrets", "store", "ledger", "fo
 # A module is a room of its own where its neighbours stand on both sides of a room between them.
 MAY_USE: dict[str, set[str]] = {
     "answers": set(),
-    "types": {"answers"},
+    "tool_names": set(),
+    "frozen_values": set(),
+    "types": {"answers", "frozen_values", "tool_names"},
     "errors": set(),
     "late_loggers": set(),
     "late_names": set(),
     "late_patterns": set(),
     "formats": {"types"},
     "agents": set(),
+    "platforms": set(),
     "driving": {"types", "errors"},
     "tool_words": set(),
-    "tools": {"types", "errors", "formats", "tool_words"},
+    "tools": {"types", "errors", "formats", "tool_names", "tool_words"},
     "tool_descriptions": set(),
     "carried_calls": {"types", "errors", "formats", "tools"},
     "toolsets": {"tools", "errors"},
-    "points": {"types", "errors"},
+    "points": {"types", "errors", "tool_names"},
     "interceptor": {"types", "errors", "points", "driving"},
-    "registration": {"types", "errors", "driving", "tools", "interceptor"},
+    "registration": {"types", "errors", "driving", "tool_names", "interceptor"},
     "registry": {"types", "errors", "interceptor", "registration", "tools", "tool_descriptions"},
     "pipeline": {"answers", "types", "errors", "points", "interceptor", "driving"},
     "environment": set(),
-    "paths": {"types", "agents", "environment"},
+    "paths": {"types", "agents", "environment", "platforms"},
     "secrets.kinds": set(),
     "secrets": {"types", "secrets.kinds", "formats"},
-    "store": {"types", "errors", "formats"},
+    "store": {"types", "errors", "formats", "platforms"},
     "shell.syntax": set(),
     "shell.invocation": {"types"},
     "shell.streams": {"shell.invocation"},
@@ -84,13 +87,13 @@ MAY_USE: dict[str, set[str]] = {
     "reading": {"types", "tools", "tool_descriptions", "foreign_tools", "shell", "paths"},
     "pins": LEAVES | {"store"},
     "call_kinds": LEAVES | {"formats", "reading", "tools"},
-    "approvals": LEAVES | {"call_kinds", "formats", "pipeline", "driving", "secrets", "store"},
+    "approvals": LEAVES | {"call_kinds", "formats", "pipeline", "driving", "secrets", "store", "platforms"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
     "function_tools": {"errors", "tools", "driving", "flow", "formats"},
     "engine": FLOW - {"chain", "engine"} | {"function_tools"},
     "chain": CORE | {"pipeline", "flow", "approvals"},
-    "config": LEAVES | {"agents", "formats", "tools"},
-    "proof": LEAVES | {"agents", "config"},
+    "config": LEAVES | {"agents", "formats", "tools", "platforms"},
+    "proof": LEAVES | {"agents", "config", "platforms"},
     "notifications": LEAVES | {"approvals", "config", "formats", "store"},
     "guards": LEAVES | {"agents", "formats", "tools", "foreign_tools", "reading", "shell", "paths", "secrets"},
     "cel": {"types"},
@@ -102,14 +105,15 @@ MAY_USE: dict[str, set[str]] = {
     "policy_trials": LEAVES
     | {"tools", "formats", "cel", "policy", "policy.interceptor"}
     | {"carried_calls", "driving", "engine", "interceptor", "pipeline", "registry"},
-    "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
+    "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config", "platforms"},
     "governance": CORE | {"config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
     "service": FLOW
     | POLICY
     | {"call_kinds", "config", "formats", "governance", "ledger", "notifications", "pins", "proof", "store"},
-    "plugins": {"errors", "registry"},
+    "plugins": {"types", "errors", "registry"},
     "interceptor_protocol": LEAVES | {"config", "driving", "formats"},
-    "build_governance": LEAVES | {"config", "engine", "flow", "governance", "policy", "registry", "service", "store"},
+    "build_governance": LEAVES
+    | {"config", "engine", "flow", "governance", "ledger", "policy", "registry", "service", "store"},
     "build": FLOW
     | POLICY
     | {
@@ -129,7 +133,7 @@ MAY_USE: dict[str, set[str]] = {
     "testing": FLOW,
     "observability": {*LEAVES, "formats", "flow", "config", "service"},
     "surfaces": set(),
-    "surfaces.http_server": LEAVES | {"config", "formats"},
+    "surfaces.http_server": LEAVES | {"config", "formats", "platforms"},
     "surfaces.http": FLOW
     | POLICY
     | READ_BY_PEOPLE
@@ -139,8 +143,9 @@ MAY_USE: dict[str, set[str]] = {
     | {"approvals", "call_kinds", "config", "formats", "ledger", "policy", "policy.reload", "proof", "service", "store"}
     | {"governance", "surfaces.http", "surfaces.http_server", "tools"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
-    "surfaces.known_callers": {"proof", "service", "surfaces.http_server"},
-    "surfaces.hook_clients": LEAVES | {"approvals", "build", "config", "proof", "service", "surfaces.hosts"},
+    "surfaces.known_callers": {"proof", "service", "surfaces.http_server", "platforms"},
+    "surfaces.hook_clients": LEAVES
+    | {"approvals", "build", "config", "proof", "service", "surfaces.hosts", "platforms"},
     "surfaces.http_client": {"types"},
     "surfaces.mcp": FLOW
     | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
@@ -154,7 +159,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"surfaces.known_callers"},
     "install": LEAVES
     | {"agents", "approvals", "environment", "formats", "config", "notifications", "secrets", "store", "ledger"}
-    | {"surfaces.hook_clients", "surfaces.hosts"},
+    | {"platforms", "surfaces.hook_clients", "surfaces.hosts"},
     "server": LEAVES
     | {"approvals", "build", "config", "driving", "install", "ledger", "observability", "proof", "service", "store"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"}
@@ -170,15 +175,16 @@ MAY_USE: dict[str, set[str]] = {
         "environment",
         "governance",
         "install",
+        "notifications",
         "observability",
         "pins",
         "policy_trials",
     }
-    | {"build_governance", "proof"}
+    | {"build_governance", "platforms", "proof"}
     | {"interceptor_protocol", "plugins", "server", "service"}
     | {"shell.commands"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp", "surfaces.model_proxy"},
-    "__init__": FLOW | {"build", "guarded_functions", "plugins"},
+    "__init__": FLOW | {"build", "build_governance", "guarded_functions", "plugins"},
     "__main__": {"cli"},
 }
 

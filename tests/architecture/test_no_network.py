@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tests.patience import PATIENCE
+
 _PROGRAM = """
 import importlib, pkgutil, sys
 
@@ -27,7 +29,7 @@ print("imported", count > 300)
 
 def run(extra: str) -> list[str]:
     program = _PROGRAM.replace("{extra}", extra)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=50)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE)
     return done.stdout.splitlines()
 
 

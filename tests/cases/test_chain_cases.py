@@ -37,7 +37,7 @@ def ready(name: str) -> ChainsForm:
 def chains_of(case: dict[str, Any]) -> ChainsForm:
     if "ready" in case:
         return ready(case["ready"])
-    given = {name: case[name] for name in ("rules", "read_only", "state_file", "phase") if name in case}
+    given = {name: case[name] for name in ("rules", "read_only", "state_file", "state_tools", "phase") if name in case}
     return msgspec.convert(given, ChainsForm)
 
 

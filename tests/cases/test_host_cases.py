@@ -49,7 +49,7 @@ def _read(event: HostEvent, key: str) -> Any:
     call = event.call
     values: dict[str, Any] = {
         "host": event.host, "point": event.point, "session": event.context.session_id, "agent": event.context.agent_id,
-        "cwd": event.context.cwd, "source": event.context.source, "tool": call and call.name,
+        "cwd": event.context.cwd, "source": event.context.source, "tool": call and call.original_name,
         "arguments": call and call.arguments, "key": event.call_key, "result": event.result,
         "failed": event.is_error, "text": event.text,
         "command": event.command and [event.command.name, event.command.arguments],

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from interpose.call_kinds.effect_words import effect_text
 from interpose.guards.command_safety_guard import CommandSafetyGuard
 from interpose.shell import commands, languages
 from tests.case_files import read_cases
@@ -61,6 +62,7 @@ def _check(row: dict[str, Any], guard: CommandSafetyGuard) -> None:
     wanted = ("ask", "deny") if row["want"] == "block" else (row["want"],)
     assert judgement.decision in wanted, told
     assert seen >= set(row.get("effects", ())), told
+    assert {effect_text(effect) for effect in judgement.effects} >= set(row.get("says", ())), told
     # A handler that fails is answered with a question: that must not pass for an understanding.
     assert judgement.rule != "analysis-failed", told
 
@@ -78,7 +80,7 @@ def test_openclaw(row: dict[str, Any], guard: CommandSafetyGuard) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: _place(path, CASES))
 def test_every_case_says_what_it_proves(path: Path) -> None:
     for row in _load(path):
-        assert row.keys() <= {"note", "command", "want", "effects", "cwd", "home"}, row
+        assert row.keys() <= {"note", "command", "want", "effects", "says", "cwd", "home"}, row
         assert row["note"].strip(), row
         assert row["want"] in ("allow", "ask", "deny"), row
 

@@ -11,11 +11,12 @@ import pytest
 
 from interpose.governance.file_model import StallsForm
 from interpose.governance.sessions import GovernedSession, SeenStep
-from interpose.governance.stalls import after_step, with_stall
+from interpose.governance.stalls import with_stall
 from interpose.governance.step_digests import step_of
 from interpose.tools import normalize_tool_name
 from interpose.types import Context, ToolCall, ToolOutcome
 from tests.case_files import read_cases
+from tests.governed import after_step
 
 FILE = Path(__file__).parent / "governance" / "stalls.yaml"
 CASES = read_cases(FILE)["cases"]

@@ -16,13 +16,15 @@ import threading
 from concurrent.futures import Future
 from typing import Any
 
+from tests.patience import PATIENCE
+
 PROGRAM = """\
 import http.client, json, os, sys, threading
 heard, told = int(sys.argv[1]), int(sys.argv[2])
 lock = threading.Lock()
 def ask(id, port, method, path, body, headers):
     try:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=float(sys.argv[3]))
         connection.request(method, path, body, headers)
         answer = connection.getresponse()
         said = [id, answer.status, answer.read().decode()]
@@ -48,7 +50,8 @@ class Caller:
         if self._pid == 0:
             for handle in (heard, told):  # here alone: others that are started at the same time must not keep them
                 os.set_inheritable(handle, True)
-            line = f'"{sys.executable}" -S -c "$0" {heard} {told}; true'  # the shell stays, and leads the terminal
+            # The shell stays, and leads the terminal.
+            line = f'"{sys.executable}" -S -c "$0" {heard} {told} {PATIENCE}; true'
             os.execv("/bin/bash", ["bash", "--norc", "-c", line, PROGRAM])
         os.close(heard)
         os.close(told)

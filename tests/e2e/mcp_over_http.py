@@ -16,6 +16,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.e2e.processes import clean_environment
+from tests.patience import PATIENCE
 from tests.sdk_peers import MODES, say_red
 
 HERE = Path(__file__).parent / "mcp_servers"
@@ -43,7 +44,7 @@ def process(
                 raise AssertionError(f"{name} did not start: {(home / f'{name}.stderr').read_text()}")
         finally:
             child.kill()
-            child.wait(20)
+            child.wait(PATIENCE)
             if child.stdout is not None:
                 child.stdout.close()
 
@@ -79,7 +80,7 @@ def written(home: Path, given: Mapping[str, Any]) -> None:
 async def client(port: int, era: str, token: str = TOKENS["ada"], **options: Any) -> AsyncIterator[Client]:
     """The official SDK's client."""
     headers = {"Authorization": f"Bearer {token}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
         transport = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)
         async with Client(transport, mode=MODES[era], elicitation_callback=say_red, **options) as one:
             yield one

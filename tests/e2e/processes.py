@@ -20,6 +20,7 @@ from typing import Any, Self
 from msgspec import Struct
 
 from tests.e2e.callers import Caller
+from tests.patience import PATIENCE
 
 AGENTS = ("/api/v1/intercept", "/api/v1/validate", "/api/v1/events")
 JSON = {"Content-Type": "application/json"}
@@ -56,7 +57,7 @@ class ServerProcess:
             self._caller.close()
         if self.child.poll() is None:
             self.child.kill()
-        self.child.wait(20)
+        self.child.wait(PATIENCE)
         if self.child.stdout is not None:
             self.child.stdout.close()
         self.log.close()
@@ -82,7 +83,7 @@ class ServerProcess:
         if path.startswith(AGENTS):  # what asks is an agent, and so must not be whoever opens the terminals of a test
             self._caller = self._caller or Caller()
             return Reply(*self._caller.ask(self.port, method, path, value, named))
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.request(method, path, None if value is None else json.dumps(value), named)
             answer = connection.getresponse()

@@ -27,6 +27,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from msgspec import Struct
 
 from tests.e2e.processes import clean_environment
+from tests.patience import PATIENCE
 
 NPM = ("@modelcontextprotocol/server-filesystem", "@modelcontextprotocol/server-everything")
 PYPI = ("mcp-server-git", "mcp-server-time", "mcp-server-fetch")
@@ -141,7 +142,7 @@ async def tried(
                 if (name := name_of(trial.tool)) not in shown:
                     return f"{name} is not shown"
                 try:
-                    result = await asyncio.wait_for(one.call_tool(name, dict(trial.arguments)), 30)
+                    result = await asyncio.wait_for(one.call_tool(name, dict(trial.arguments)), PATIENCE)
                 except MCPError as error:
                     return f"{name}: {error}"
                 said = "".join(part.text for part in result.content if isinstance(part, types.TextContent))

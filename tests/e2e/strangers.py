@@ -24,6 +24,7 @@ from typing import Self
 from msgspec import Struct
 
 from tests.e2e.terminals import Terminal
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 FOLLOWED = ("README.md", "docs/getting-started.md", "docs/which-verb.md")
@@ -150,7 +151,7 @@ class Stranger(Terminal):
         super().__exit__(*error)
         for server in self._servers:
             server.terminate()
-            server.communicate(timeout=20)
+            server.communicate(timeout=PATIENCE)
         for address in self.home.rglob("hook.addr"):
             _, pid, *_ = address.read_text(encoding="ascii").split()
             if self._is_ours(pid):
@@ -206,7 +207,7 @@ class Stranger(Terminal):
         return int(prompt[1]), (before + seen[: prompt.start()]).replace("\r\n", "\n")
 
     def _more(self) -> str:
-        ready, _, _ = select.select([self._master], [], [], 60)
+        ready, _, _ = select.select([self._master], [], [], 240)
         assert ready, "the terminal went silent"
         return os.read(self._master, 65536).decode("utf-8", "replace")
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Self
 
+from tests.patience import PATIENCE
+
 PYTHON = sys.executable
 
 
@@ -41,7 +43,7 @@ class Terminal:
         """Keys that somebody presses."""
         os.write(self._master, text.encode())
 
-    def until(self, wanted: str, seconds: float = 60.0) -> str:
+    def until(self, wanted: str, seconds: float = PATIENCE) -> str:
         """What was shown since the last time, up to where it shows this."""
         deadline = monotonic() + seconds
         while wanted not in self.shown:

@@ -21,6 +21,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.e2e.processes import clean_environment
+from tests.patience import PATIENCE
 from tests.sdk_peers import MODES, said, say_red, use_both, use_toy
 
 HERE = Path(__file__).parent / "mcp_servers"
@@ -80,7 +81,7 @@ def test_a_gateway_before_servers_of_both_eras(tmp_path: Path) -> None:
 def records(home: Path) -> list[dict[str, Any]]:
     done = subprocess.run(
         [sys.executable, "-m", "interpose", "audit", "search", "--json"],
-        env=dict(clean_environment(home)), cwd=home, capture_output=True, text=True, check=True, timeout=50,
+        env=dict(clean_environment(home)), cwd=home, capture_output=True, text=True, check=True, timeout=PATIENCE,
     )  # fmt: skip
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.processes import ServerProcess
 from tests.e2e.terminals import Terminal, interpose
 from tests.hooked import Hooks, event_of, until
+from tests.patience import PATIENCE
 from tests.waiting import ASKED, questions, said
 
 SETTINGS = "hooks: {deadline: 8, idle_timeout: 20, wait: {all: 0}, ask: %s}\napprovals: {proof: %s}\n"
@@ -164,14 +165,14 @@ def test_all_of_it_survives_a_server_that_is_killed(agent: Agent, server: Server
     agent.asks(ASKED)
     assert agent.wants("git push --force origin second", "unasked") == "ask"
     server.child.kill()
-    server.child.wait(20)
+    server.child.wait(PATIENCE)
     with ServerProcess(agent.hooks.home) as other:
         for number in range(20):
             agent.wants(f"ls {number}", f"other{number}")
         assert agent.ran(ASKED, "asked") == "pushed"
         assert "without asking" in agent.ran("git push --force origin second", "unasked")
         other.child.kill()
-        other.child.wait(20)
+        other.child.wait(PATIENCE)
     with ServerProcess(agent.hooks.home):
         assert agent.wants("git push --force origin third", "t3") == "deny"
 

@@ -18,6 +18,7 @@ import pytest
 
 from tests.e2e.processes import clean_environment
 from tests.interceptor_vectors import PUBLISHED, Vector, run_step, vectors
+from tests.patience import PATIENCE
 
 PLUGIN = Path(__file__).parents[1] / "interceptor_plugin.py"
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
@@ -68,7 +69,7 @@ class Interceptors:
     def send(self, line: bytes, headers: Mapping[str, str] | None = None) -> Any:
         """One frame, and the frame that comes back."""
         if self.port:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
             named = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"} | dict(headers or {})
             try:
                 connection.request("POST", "/mcp", line, named)
@@ -94,7 +95,7 @@ class Interceptors:
 
     def close(self) -> None:
         self.child.kill()
-        self.child.wait(20)
+        self.child.wait(PATIENCE)
         for stream in (self.child.stdin, self.child.stdout, self.log):
             if stream is not None:
                 stream.close()
@@ -221,7 +222,7 @@ def test_a_stranger_gets_verdicts_and_no_session(
     def asked(phase: str, payload: Any) -> Any:
         params = {"name": "interpose/decide", "event": "tools/call", "phase": phase, "payload": payload}
         body = {"jsonrpc": "2.0", "id": 1, "method": "interceptor/invoke", "params": params}
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
         try:
             connection.request("POST", "/mcp", json.dumps(body), {"Content-Type": "application/json"})
             return json.loads(connection.getresponse().read())["result"]
@@ -243,7 +244,7 @@ def test_a_sink_is_told_and_not_waited_for(tmp_path: Path) -> None:
         assert (alone["type"], alone["recorded"]) == ("sink", True)
         assert server.child.stdin is not None
         server.child.stdin.close()
-        server.child.wait(20)
+        server.child.wait(PATIENCE)
         told = [json.loads(line) for line in (server.home / "sink").read_text().splitlines()]
         assert sorted(one["a"] for one in told) == [1, 2]
     finally:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.collectors import Collector
 from tests.e2e.processes import ServerProcess
+from tests.patience import PATIENCE
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
@@ -24,7 +25,7 @@ def test_a_server_tells_what_it_does(tmp_path: Path) -> None:
             server.signal(signal.SIGHUP)
             server.ask("POST", "/api/v1/reload")
             server.signal(signal.SIGTERM)
-            assert server.child.wait(20) == 0
+            assert server.child.wait(PATIENCE) == 0
     told = [json.loads(line) for line in (tmp_path / "stderr").read_text().splitlines()]
     assert told[0]["message"] == "started"
     assert told[-1]["message"] == "stopped"
@@ -41,4 +42,4 @@ def test_telemetry_that_can_not_be_reached_does_not_stop_a_server(tmp_path: Path
     with ServerProcess(tmp_path, **settings) as server:
         assert server.intercept("ls")["valid"] is True
         server.signal(signal.SIGTERM)
-        assert server.child.wait(20) == 0
+        assert server.child.wait(PATIENCE) == 0

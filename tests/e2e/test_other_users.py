@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.processes import ServerProcess, clean_environment
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="ANOTHER USER CAN'T BE PLAYED: these tests need root")
 
@@ -69,7 +70,7 @@ def as_stranger(work: Callable[[], Any]) -> Any:
 
 def post(port: int, path: str, body: Any, **headers: str) -> dict[str, Any]:
     """A request over loopback TCP without a token."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         named = {"Content-Type": "application/json"} | {name.replace("_", "-"): text for name, text in headers.items()}
         connection.request("POST", path, json.dumps(body), named)
@@ -271,7 +272,7 @@ STATE = [
 @pytest.mark.parametrize(("method", "path"), STATE, ids=[path for _, path in STATE])
 def test_what_has_state_asks_for_a_token(server: ServerProcess, method: str, path: str) -> None:
     def ask() -> int:
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
         try:
             connection.request(method, path)
             return connection.getresponse().status

@@ -17,15 +17,18 @@ from msgspec import Struct
 
 import interpose
 from interpose.config.load import load
-from interpose.install.canary import ALLOWED, canary, understood
+from interpose.install.canary import canary, understood
 from interpose.install.doctor import _commands
 from interpose.install.places import target_of
+from interpose.ledger.canaries import ALLOWED
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.events import Reply
 from tests.e2e.processes import clean_environment
+from tests.patience import PATIENCE
 
-GONE = "Interpose refused this: its program is gone from this machine. Install it again, or"
+GONE = "its program is gone from this machine. Install it again, or"
 CLEAN = {"cline": "remove its scripts from", "opencode": "remove", "openclaw": "remove"}
+HOOK = "Denied by the Interpose hook in"
 PLUGINS = {
     "opencode": """
 import { Interpose } from "PLACE";
@@ -91,11 +94,16 @@ def test_a_hook_refuses_and_names_the_file(name: str, gone: Left) -> None:
     target = target_of(host.facts, "user", gone.home)
     (words,) = _commands(host, target)
     body = canary(host, ALLOWED)
-    done = subprocess.run(words, input=body, capture_output=True, cwd="/", check=False, timeout=60)
+    done = subprocess.run(words, input=body, capture_output=True, cwd="/", check=False, timeout=PATIENCE)
     said = done.stderr.decode().strip()
     assert understood(host, body, Reply(done.stdout, said, done.returncode))[0] == "refused", done
-    text = json.loads(done.stdout)["errorMessage"] if done.stdout else said
-    assert text.endswith(f"{GONE} {CLEAN.get(name, 'take its hooks out of')} {target.path}")
+    if done.stdout:
+        text = json.loads(done.stdout)["errorMessage"]
+        assert text.endswith(f"{GONE} {CLEAN[name]} {target.path}")
+    else:
+        why, hook = said.splitlines()
+        assert why == f"Interpose denied this: {GONE} take this hook out of your agent's settings"
+        assert hook.startswith(f"{HOOK} {target.path}. ")
     assert "printf" not in said
 
 
@@ -108,9 +116,9 @@ def test_a_plugin_throws_and_names_itself(name: str, gone: Left) -> None:
         says.write_text('{"type": "module"}')
     main = gone.home / "main.mjs"
     main.write_text(PLUGINS[name].replace("PLACE", str(place)))
-    done = subprocess.run(["node", str(main)], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(["node", str(main)], capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode != 0
-    assert f"Error: {GONE} {CLEAN[name]} {place}\n" in done.stderr
+    assert f"Error: Interpose refused this: {GONE} {CLEAN[name]} {place}\n" in done.stderr
 
 
 def test_with_the_package_nothing_of_this_is_said(installed: Left, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,5 +129,5 @@ def test_with_the_package_nothing_of_this_is_said(installed: Left, monkeypatch: 
         host = HOSTS[name]
         (words,) = _commands(host, target_of(host.facts, "user", installed.home))
         body = canary(host, ALLOWED)
-        done = subprocess.run(words, input=body, capture_output=True, cwd="/", check=False, timeout=60)
+        done = subprocess.run(words, input=body, capture_output=True, cwd="/", check=False, timeout=PATIENCE)
         assert understood(host, body, Reply(done.stdout, done.stderr.decode(), done.returncode))[0] == "allowed"

@@ -17,6 +17,7 @@ from tests.hooked import event_of
 CHECKOUT = f"{Path(sys.executable).parent}/interpose"
 PURGE = "interpose uninstall --all --purge"
 INSTEAD = {
+    "pip install .": "pip install interpose",  # the wheel that was built of the checkout
     "scripts/test": "",  # runs this very test
     "scripts/run": "interpose serve",  # which is what it starts when it has made .venv: see below
     ".venv/bin/interpose status": f"{CHECKOUT} status",

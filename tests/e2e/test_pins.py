@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
+
 SERVER = """
 import json, sys
 from pathlib import Path
@@ -51,8 +53,8 @@ class Home:
 
     def interpose(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "interpose", *words], env=self.environ, capture_output=True, text=True, timeout=60,
-            check=False, stdin=subprocess.DEVNULL,
+            [sys.executable, "-m", "interpose", *words], env=self.environ, capture_output=True, text=True,
+            timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
     def called(self) -> tuple[list[str], dict[str, Any]]:
@@ -78,7 +80,7 @@ class Home:
             ask(1, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
             shown = ask(2, "tools/list", {})["tools"]
             answer = ask(3, "tools/call", {"name": "toy__add", "arguments": {}})
-            gateway.communicate(timeout=30)
+            gateway.communicate(timeout=PATIENCE)
         return [tool["description"] for tool in shown], answer
 
 

@@ -29,6 +29,7 @@ from tests.e2e.trying_agents import (
     wait_for,
     ways_to_run,
 )  # fmt: skip
+from tests.patience import PATIENCE
 
 ASKED = "git push --force origin feature"
 
@@ -176,6 +177,55 @@ def test_an_orphan_that_a_subreaper_adopted_does_not_approve(server: ServerProce
     assert runs(server)
 
 
+OBEYS = """\
+import os, pathlib, pty, sys, time
+orders = pathlib.Path(sys.argv[1])
+print("obe" + "ying", flush=True)
+while not orders.exists():
+    time.sleep(0.05)
+pid = 0
+if sys.argv[2] == "window":
+    pid, master = pty.fork()
+    if pid:
+        try:
+            while os.read(master, 65536):
+                pass
+        except OSError:
+            pass
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+if not pid:
+    code = os.waitstatus_to_exitcode(os.system(orders.read_text() + f" >{orders}.out 2>&1"))
+    if sys.argv[2] == "window":
+        os._exit(code)
+pathlib.Path(f"{orders}.code").write_text(str(code))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "around"), [("watcher", ""), ("window", "setsid ")], ids=["a watcher of files", "a terminal program"]
+)
+def test_an_older_program_that_runs_what_it_is_told_does_not_approve(
+    server: ServerProcess, kind: str, around: str
+) -> None:
+    """`nodemon`, `pytest-watch`, `gnome-terminal -- COMMAND`, `swaymsg exec`: a person started it, and no agent."""
+    program, orders = server.home / "obeys.py", server.home / "orders"
+    program.write_text(OBEYS)
+    with terminal(server) as own, terminal(server) as theirs, terminal(server) as other:
+        theirs.type(f"{around}{PYTHON} {program} {orders} {kind}\n")
+        theirs.until("obeying")
+        agent_in(other, server)
+        id = asked(server)
+        draft = orders.with_suffix(".new")
+        draft.write_text(f"exec {' '.join(interpose('approvals', 'approve', id))}")
+        draft.rename(orders)
+        wait_for(orders.with_suffix(".code").exists)
+        shown = orders.with_suffix(".out").read_text()
+        assert (orders.with_suffix(".code").read_text(), "not by keys" in shown) == ("1", True), shown
+        code, shown = own.run(*interpose("approvals", "approve", id))
+        assert (code, "APPROVED" in shown) == (0, True), shown
+    assert runs(server)
+
+
 def test_a_token_alone_does_not_approve_from_this_machine(server: ServerProcess) -> None:
     id = asked(server)
     refused = server.ask("POST", f"/api/v1/approvals/{id}/approve", {})
@@ -218,7 +268,7 @@ def test_a_row_of_somebody_else_grants_nothing_and_is_an_alarm(server: ServerPro
 
 
 def metrics(server: ServerProcess) -> str:
-    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)) as connection:
         connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {server.token}"})
         return connection.getresponse().read().decode()
 

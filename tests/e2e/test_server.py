@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.processes import ServerProcess, clean_environment
+from tests.patience import PATIENCE
 from tests.postgres import Server as Postgres
 
 ASKED = "git push --force origin feature"
@@ -51,7 +52,7 @@ def test_a_stop_answers_every_request_that_was_accepted(tmp_path: Path) -> None:
             connection.settimeout(20)
             answered.append(connection.recv(65536))
             connection.close()
-        assert server.child.wait(20) == 0
+        assert server.child.wait(PATIENCE) == 0
     assert all(answer.startswith(b"HTTP/1.1 200") for answer in answered)
     with ServerProcess(tmp_path) as server:
         assert len(server.ask("GET", "/api/v1/audit?limit=100").body["records"]) == 20
@@ -61,7 +62,7 @@ def test_what_was_answered_is_recorded_although_the_server_is_killed(tmp_path: P
     with ServerProcess(tmp_path) as server, ThreadPoolExecutor(8) as pool:
         said = list(pool.map(lambda number: server.intercept(f"echo {number}", session="k"), range(200)))
         server.signal(signal.SIGKILL)
-        server.child.wait(20)
+        server.child.wait(PATIENCE)
     assert all(answer["valid"] for answer in said)
     with ServerProcess(tmp_path) as server:
         found = server.ask("GET", "/api/v1/audit?session=k&limit=500").body["records"]
@@ -188,7 +189,7 @@ def test_a_port_for_hooks_that_is_taken_is_said(tmp_path: Path) -> None:
         settings.write_text(f"hooks: {{port: {port}}}\n")
         done = subprocess.run(
             [sys.executable, "-m", "interpose", "serve", "--port", "0"], env=clean_environment(tmp_path), cwd=tmp_path,
-            capture_output=True, text=True, check=False, timeout=60,
+            capture_output=True, text=True, check=False, timeout=PATIENCE,
         )  # fmt: skip
     assert done.returncode == 69, done.stderr
     assert f"hooks.port: 127.0.0.1:{port}: can't listen here" in done.stderr

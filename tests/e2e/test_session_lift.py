@@ -18,6 +18,7 @@ from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import interpose
 from tests.e2e.trying_agents import agent_in, alarms, database, terminal, wait_for, ways_to_run
 from tests.governed import kept, session_of
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_what_is_done_to_the_store_lifts_nothing(tmp_path: Path, how: str, resta
             assert still_halted(server, how)
             return
         server.signal(signal.SIGTERM)
-        assert server.child.wait(30) == 0
+        assert server.child.wait(PATIENCE) == 0
     tamper(server, how, before)
     with ServerProcess(tmp_path) as server:
         assert still_halted(server, how)

@@ -24,6 +24,7 @@ from interpose.surfaces.mcp.stdio_client import StdioClient
 from tests.event_loops import Run, run
 from tests.mcp_peers import until
 from tests.noted import noted
+from tests.patience import PATIENCE
 
 __all__ = ["run"]
 
@@ -239,7 +240,7 @@ def test_large_frames_pass_in_pieces(tmp_path: Path, run: Run) -> None:
         frames = [json.dumps(str(number) * 1_500_000).encode() for number in range(4)]
         for frame in frames:
             await link.send(frame, NOTHING)
-        await until(lambda: len(hearing.lines) == 4, 20)
+        await until(lambda: len(hearing.lines) == 4)
         assert hearing.lines == frames
         await link.close()
 
@@ -369,7 +370,7 @@ def test_a_gateway_that_is_killed_leaves_no_server_behind(tmp_path: Path) -> Non
         started = [int(pid) for pid in said.pop().split()]
         assert all(map(_lives, started))
         os.killpg(owner.pid, signal.SIGKILL)
-    asyncio.run(until(lambda: not any(map(_lives, started)), 50))
+    asyncio.run(until(lambda: not any(map(_lives, started))))
 
 
 def _lives(pid: int) -> bool:
@@ -409,7 +410,7 @@ def test_a_client_on_two_pipes(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
         await sending
         assert one.post(b"{}")
         os.close(theirs)
-        await asyncio.wait_for(one.ended.wait(), 5)
+        await asyncio.wait_for(one.ended.wait(), PATIENCE)
         os.close(mine)
         one.close()
 
@@ -455,7 +456,7 @@ def test_a_client_whose_line_does_not_end_is_cut_off(run: Run, monkeypatch: pyte
         one = StdioClient()
         await one.connect(reads, writes, Hearing())
         os.write(theirs, b"x" * 200)
-        await asyncio.wait_for(one.ended.wait(), 5)
+        await asyncio.wait_for(one.ended.wait(), PATIENCE)
         for descriptor in (theirs, mine):
             os.close(descriptor)
         one.close()
@@ -471,7 +472,7 @@ def test_requests_from_a_file_and_answers_into_one(tmp_path: Path, run: Run) -> 
         writes = os.open(answered, os.O_WRONLY | os.O_CREAT)
         hearing, one = Hearing(), StdioClient()
         await one.connect(reads, writes, hearing)
-        await asyncio.wait_for(one.ended.wait(), 5)
+        await asyncio.wait_for(one.ended.wait(), PATIENCE)
         await one.send(b"{}")
         assert hearing.lines == [b'{"a":1}']
         assert answered.read_bytes() == b"{}\n"
@@ -486,7 +487,7 @@ def test_a_client_that_is_no_one(run: Run) -> None:
     async def main() -> None:
         one = StdioClient()
         await one.connect(os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY), Hearing())
-        await asyncio.wait_for(one.ended.wait(), 5)
+        await asyncio.wait_for(one.ended.wait(), PATIENCE)
         await one.send(b"{}")
         one.close()
 

@@ -15,6 +15,7 @@ import pytest
 from tests.e2e.processes import ServerProcess
 from tests.e2e.terminals import Terminal, interpose
 from tests.hooked import Hooks, event_of, until
+from tests.patience import PATIENCE
 from tests.waiting import ASKED, put
 
 SETTINGS = "hooks: {deadline: 20, wait: {all: %d}}\n"
@@ -101,7 +102,7 @@ def test_the_agent_that_waits_does_not_answer_itself(hooks: Hooks) -> None:
 def shown_in_the_agent(hooks: Hooks) -> str:
     """What a status line says, which the host runs each second."""
     told = json.dumps({"session_id": "s1"}).encode()
-    done = subprocess.run([str(hooks.line)], check=True, capture_output=True, input=told, timeout=30)
+    done = subprocess.run([str(hooks.line)], check=True, capture_output=True, input=told, timeout=PATIENCE)
     return done.stdout.decode()
 
 

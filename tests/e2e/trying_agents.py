@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from interpose.proof.processes import ticks_now
+from interpose.platforms.processes import ticks_now
 from interpose.proof.terminal import start_of
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import PYTHON, Terminal

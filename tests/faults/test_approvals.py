@@ -20,6 +20,7 @@ from interpose.approvals.seal import open_seal
 from interpose.store import open_store
 from interpose.store.protocols import Store
 from interpose.types import Context, PermissionRequest, ToolCall
+from tests.patience import PATIENCE
 from tests.postgres import Server
 
 KEY = b"shared"
@@ -105,7 +106,7 @@ def test_processes_use_up_a_grant_while_one_of_them_is_killed(place: str, store:
             return sum(isinstance(ask(desk), Approved) for _ in range(5))
 
         here = sum(pool.map(take, range(8)))
-    printed = [process.communicate(timeout=50)[0].count("took") for process in children]
+    printed = [process.communicate(timeout=PATIENCE)[0].count("took") for process in children]
     assert [process.returncode for process in children] == [-9, 0, 0]
     assert 1 + here + sum(printed) == USES
     assert desk.grants() == []
@@ -138,7 +139,7 @@ def test_an_approver_that_is_killed_has_said_yes_or_nothing(
     desk = Desk(store, timeout=300, key=KEY, seal=open_seal(key_file))
     id = ask(desk).approval
     approver = child(place, key_file, ANSWERING.format(killed_at=killed_at))
-    printed, _ = approver.communicate(timeout=50)
+    printed, _ = approver.communicate(timeout=PATIENCE)
     assert (approver.returncode, "approved" in printed) == ((0, True) if killed_at == 5 else (-9, False))
     if killed_at < 4:
         assert (desk.question(id).state, desk.grants()) == ("waiting", [])
@@ -155,7 +156,7 @@ def test_who_waits_is_killed_and_who_asks_again_gets_the_yes(place: str, store: 
     assert waiting.stdout.readline() == "waiting\n"
     id = ask(desk).approval
     waiting.kill()
-    waiting.communicate(timeout=50)
+    waiting.communicate(timeout=PATIENCE)
     desk.approve(id, "ann")
     assert ask(desk) == Approved(f"grant:{id} of ann")
     assert isinstance(ask(desk), Pending)

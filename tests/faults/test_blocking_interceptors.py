@@ -10,6 +10,7 @@ import pytest
 
 from interpose.surfaces.http.intercept import routes
 from interpose.types import Allow, ToolCall
+from tests.patience import PATIENCE
 from tests.servers import running, service_in
 
 PATH = "/api/v1/intercept"
@@ -46,7 +47,7 @@ def test_an_async_interceptor_that_blocks_is_left_at_its_deadline(tmp_path: Path
         with running(routes(service)) as server, ThreadPoolExecutor(1) as pool:
             try:
                 held = pool.submit(server.post, PATH, _body("block"))
-                assert blocking.begun.wait(30)
+                assert blocking.begun.wait(PATIENCE)
                 # The deadline is still to come when others are answered: the server's own loop is free.
                 other = server.post(PATH, _body("ls"))
                 assert other.status == 200

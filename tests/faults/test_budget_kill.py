@@ -13,6 +13,7 @@ import pytest
 
 from tests.e2e.processes import ServerProcess
 from tests.faults.budget_kills import BUDGET, THREADS, kill_until_used_up
+from tests.patience import PATIENCE
 from tests.postgres import Server
 
 GOVERNANCE = """\
@@ -54,5 +55,5 @@ def test_a_server_that_is_killed_starts_again_with_what_is_left(tmp_path: Path) 
             said = started.intercept(f"ls -la src{number}")
             allowed = said["valid"]
             started.signal(signal.SIGKILL)
-            started.child.wait(20)
+            started.child.wait(PATIENCE)
         assert allowed is (number < 5), said

@@ -19,6 +19,7 @@ import pytest
 
 from interpose import Allow, Deny, Engine, InterceptorRegistry, ToolCall, ToolOutcome, create_interceptor_registry
 from interpose.registry import Snapshot
+from tests.patience import PATIENCE
 
 CALLS = 200
 
@@ -66,7 +67,7 @@ class Changing(threading.Thread):
 
     def finish(self) -> None:
         self._stop_now.set()
-        self.join(30)
+        self.join(PATIENCE)
         assert not self.is_alive()
         assert self.error is None
 

@@ -33,6 +33,7 @@ from interpose.secrets import Redactor
 from interpose.store.protocols import Query
 from interpose.surfaces.http.events import routes
 from interpose.types import Finding, ToolOutcome
+from tests.patience import PATIENCE
 from tests.servers import running, service_in
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -211,7 +212,7 @@ def test_a_task_that_wants_to_leave_leaves_others_their_answers(registry: Interc
     answers: list[Any] = []
     thread = threading.Thread(target=lambda: answers.append(Engine(registry).decide(LS)), daemon=True)
     thread.start()
-    thread.join(20)
+    thread.join(PATIENCE)
     assert answers, "it waits for ever"
 
 

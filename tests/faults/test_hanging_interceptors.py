@@ -26,6 +26,7 @@ from interpose import (
 )
 from interpose.driving.background_loop import MAX_BLOCKED
 from interpose.driving.workers import MAX_STUCK, STUCK
+from tests.patience import PATIENCE
 
 TIMEOUT = 0.05
 SLACK = 2.0
@@ -53,7 +54,7 @@ def release() -> Iterator[threading.Event]:
     yield event
     event.set()
     for thread in set(threads()) - before:
-        thread.join(10)
+        thread.join(PATIENCE)
     assert set(threads()) - before == set()
     assert STUCK._count == {}
 
@@ -125,7 +126,7 @@ def test_a_late_answer_changes_nothing(
 
     def execute(arguments: dict[str, Any]) -> None:
         release.set()
-        assert done.wait(10)
+        assert done.wait(PATIENCE)
         ran.append(arguments)
 
     engine = Engine(registry)
@@ -148,7 +149,7 @@ def test_an_async_hang_is_cancelled(registry: InterceptorRegistry, use_async: bo
     verdict, took = timed(lambda: decide(Engine(registry), LS, use_async))
     assert (verdict.outcome, verdict.reason) == ("deny", "hangs failed: no answer within 0.05 s")
     assert took < TIMEOUT + SLACK
-    assert cancelled.wait(10)
+    assert cancelled.wait(PATIENCE)
 
 
 @both
@@ -184,7 +185,7 @@ def test_one_that_ignores_its_cancellation_does_not_hold_the_answer(
         _BACKGROUND.run(free(), 10)
     assert verdict.outcome == "deny"
     assert took < TIMEOUT + SLACK
-    assert done.wait(10)
+    assert done.wait(PATIENCE)
 
 
 def test_an_async_interceptor_that_blocks_its_loop_keeps_its_deadline_and_holds_up_nobody(

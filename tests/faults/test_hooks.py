@@ -19,6 +19,7 @@ import pytest
 from interpose.surfaces.hook_clients.fail_open_log import let_through_in, spool_of
 from tests.e2e.processes import ServerProcess
 from tests.hooked import Done, Hooks, event_of, finished, until
+from tests.patience import PATIENCE
 
 SETTINGS = "hooks: {deadline: 8, idle_timeout: 20}"
 BAD = "rm -rf /"
@@ -68,7 +69,7 @@ def test_every_way_gives_the_same_answer(hooks: Hooks) -> None:
 
 def _kill(server: ServerProcess) -> None:
     server.child.kill()
-    server.child.wait(20)
+    server.child.wait(PATIENCE)
 
 
 def _stop(server: ServerProcess) -> None:
@@ -123,7 +124,7 @@ def test_the_port_is_for_those_who_know_the_token(hooks: Hooks) -> None:
     with ServerProcess(hooks.home):
         port, _pid, token, proof = hooks.address.read_text(encoding="ascii").split()
         for headers, status in (({}, 401), ({"Authorization": f"Bearer {token}"}, 200)):
-            connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE)
             connection.request("POST", "/hook/claude-code", event_of(BAD), headers)
             answer = connection.getresponse()
             assert (answer.status, answer.getheader("X-Interpose-Proof")) == (status, proof if status == 200 else None)
@@ -135,7 +136,7 @@ def test_a_stop_leaves_no_address_behind(hooks: Hooks) -> None:
         assert oct(hooks.address.stat().st_mode) == "0o100600"
         assert oct(hooks.socket.stat().st_mode) == "0o140600"
         server.signal(signal.SIGTERM)
-        assert server.child.wait(20) == 0
+        assert server.child.wait(PATIENCE) == 0
     assert not hooks.address.exists()
     assert not hooks.socket.exists()
 
@@ -191,7 +192,7 @@ def test_fifty_hooks_at_once_start_one_server(hooks: Hooks) -> None:
         subprocess.Popen([sys.executable, "-I", "-c", START, str(hooks.socket)], env=hooks.environment)
         for _ in range(50)
     ]
-    assert [process.wait(50) for process in starting] == [0] * 50
+    assert [process.wait(PATIENCE) for process in starting] == [0] * 50
     until(hooks.address.exists)
     assert len(_servers(hooks)) == 1
 
@@ -267,7 +268,7 @@ def test_the_first_call_after_a_cold_start_has_one_record(way: str, hooks: Hooks
     found: list[dict[str, object]] = []
 
     def has_outcome() -> bool:
-        shown = subprocess.run(command, capture_output=True, check=False, timeout=60, env=hooks.environment)
+        shown = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE, env=hooks.environment)
         found[:] = [json.loads(line) for line in shown.stdout.splitlines()]
         return any(record["outcome"] == "success" for record in found)
 

@@ -19,6 +19,7 @@ import msgspec
 import pytest
 
 from interpose.config.settings import ServerLimits
+from tests.patience import PATIENCE
 from tests.wire import Wire
 
 MB = 1 << 20
@@ -63,7 +64,7 @@ class Server:
         return worst
 
     def stop(self) -> None:
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +103,7 @@ def end_of(sock: socket.socket) -> bytes:
 
 def test_a_thousand_idle_sockets(server: Server, usual: Usual) -> None:
     before = server.memory()
-    sockets = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(1000)]
+    sockets = [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(1000)]
     assert usual.holds()
     assert server.memory() - before < 64 * MB
     assert [end_of(sock) for sock in sockets] == [b""] * 1000
@@ -120,7 +121,7 @@ SLOW = {
 @pytest.mark.parametrize("start", SLOW.values(), ids=SLOW.keys())
 def test_slow_clients(server: Server, usual: Usual, start: object) -> None:
     assert callable(start)
-    sockets = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(100)]
+    sockets = [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(100)]
     for sock in sockets:
         sock.sendall(start(server))
     assert usual.holds()

@@ -42,6 +42,7 @@ from tests.judges import (
     serving,
     tool_use,
 )
+from tests.patience import PATIENCE
 
 BOMB = ToolCall("exec", {"command": "make bomb"})
 CAKE = ToolCall("exec", {"command": "make cake"})
@@ -470,7 +471,7 @@ def test_a_caller_that_goes_away_takes_its_judgement_along(provider: Provider, u
 
     async def cancelled() -> None:
         waiting = asyncio.ensure_future(judge.judge(BOMB, [ai_rule()]))
-        await asyncio.to_thread(provider.arrived.acquire, timeout=20)
+        await asyncio.to_thread(provider.arrived.acquire, timeout=PATIENCE)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
@@ -529,7 +530,7 @@ def test_rules_that_watch_open_no_breaker_for_others(provider: Provider) -> None
     provider.reply = lambda handler, body: send(handler, body, 503)
     for _ in range(2):
         judged(judge, CAKE, watching)
-        assert told.acquire(timeout=20)
+        assert told.acquire(timeout=PATIENCE)
     provider.reply = send
     assert judged(judge, BOMB, deciding) == {"no-bombs": Objects("looked for bomb")}
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import interpose
+from tests.patience import PATIENCE
 
 PACKAGE = Path(interpose.__file__).parent
 
@@ -69,7 +70,7 @@ def ran(code: str, home: Path, command: str, *args: str) -> subprocess.Completed
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
     return subprocess.run(
         [sys.executable, "-I", "-c", code, *args], input=event(command), capture_output=True, env=environment,
-        check=False, timeout=60,
+        check=False, timeout=PATIENCE,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from interpose.engine import Engine
 from interpose.ledger import Ledger, LedgerSettings, recover_all, verify_directory
 from tests.faults.ledger_kills import acknowledged_by, kill_once, without_record
 from tests.ledgers import guarded, run
+from tests.patience import PATIENCE
 from tests.postgres import Server
 
 
@@ -73,7 +74,7 @@ class Survivor:
         """All that was acknowledged, so many calls from now."""
         with self._more:
             wanted = len(self._acknowledged) + more
-            assert self._more.wait_for(lambda: len(self._acknowledged) >= wanted, timeout=30)
+            assert self._more.wait_for(lambda: len(self._acknowledged) >= wanted, timeout=PATIENCE)
         self._ended = True
         self._thread.join()
         return self._acknowledged

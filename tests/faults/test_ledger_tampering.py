@@ -25,6 +25,7 @@ from interpose.store import open_store
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.hooked import until
 from tests.ledgers import all_records, guarded, run, shell_call
+from tests.patience import PATIENCE
 
 Harm = Callable[[Path], None]
 
@@ -168,7 +169,7 @@ def _reason(engine: Engine, ran: list[Any]) -> str:
 def _cli(ledger: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "interpose", "audit", *words, "--ledger", str(ledger / "ledger.db")]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=60, env=clean_environment(ledger.parent)
+        command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=clean_environment(ledger.parent)
     )
 
 
@@ -229,7 +230,7 @@ def test_a_server_refuses_reports_and_goes_on(note: str, harm: Harm, said: str, 
 
     def interpose(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "interpose", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=environment)
 
     with ServerProcess(tmp_path) as server:
 

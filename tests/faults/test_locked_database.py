@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any
 
 from tests.e2e.processes import Reply, ServerProcess
+from tests.patience import PATIENCE
 
 ASKS = "rm -rf /opt/x{n}"
 TOGETHER = 12
@@ -52,7 +53,7 @@ def test_a_database_that_another_process_holds(tmp_path: Path) -> None:
                 late = [pool.submit(_asked, server, ASKS.format(n=n)) for n in range(100, 104)]
                 start = monotonic()
                 server.child.send_signal(signal.SIGTERM)
-                server.child.wait(60)
+                server.child.wait(PATIENCE)
                 assert monotonic() - start < 10 + 10 + BUSY
                 for future in late:
                     assert future.exception(60) is not None or future.result()[0].body["valid"] is False

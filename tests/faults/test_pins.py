@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from interpose.errors import PinError
+from tests.patience import PATIENCE
 from tests.unit.pins.servers import Toy, tool
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +47,7 @@ def child(directory: Path, code: str) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in err, err
     return process.returncode, out
 

@@ -22,6 +22,7 @@ from interpose.policy.load import RulePlace
 from interpose.policy.reload import LOOK_SECONDS, PolicyReload
 from interpose.policy.rule_file_trust import Standing, signed_text
 from interpose.policy.rules import Level
+from tests.patience import PATIENCE
 
 RELOADS = 1000
 FILLER = "".join(
@@ -235,9 +236,9 @@ def test_watching_takes_over_a_change(tmp_path: Path) -> None:
     reload = PolicyReload(Telling(), [RulePlace(str(file))])
     thread = reload.watch(0.01)
     file.write_text(text_of(2))
-    assert seen.wait(20)
+    assert seen.wait(PATIENCE)
     reload.stop()
-    thread.join(20)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
 
 

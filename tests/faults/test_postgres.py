@@ -16,6 +16,7 @@ from interpose.errors import SequenceTakenError, StoreError
 from interpose.ledger import records, recover_all, verify_directory
 from interpose.store.postgres import PostgresStore
 from interpose.store.protocols import Grant, StoredEntry
+from tests.patience import PATIENCE
 from tests.postgres import Server
 
 WRITERS = 4
@@ -208,7 +209,7 @@ def test_machines_share_it_one_of_them_is_killed_and_the_server_restarts(server:
     acknowledged = "".join(first + [lines.read() for lines in printed]).split()
     for lines in printed:
         lines.close()
-    assert [agent.wait(timeout=40) for agent in agents] == [0, -9, 0]
+    assert [agent.wait(timeout=PATIENCE) for agent in agents] == [0, -9, 0]
     assert len(acknowledged) == 2 * count + 151
 
     store = PostgresStore(address)

@@ -18,6 +18,7 @@ from tests.faults.test_gate import ERRORS, Garbage, Hangs, HangsAwaiting, Raises
 from tests.gating import KEY, watched
 from tests.model_site import ProxySite, site
 from tests.model_streams import DIALECTS, datas, sent
+from tests.patience import PATIENCE
 from tests.servers import service_in
 
 MARK = "classified"
@@ -205,4 +206,4 @@ def test_a_client_that_goes_while_a_person_is_asked_leaves_nothing_behind(servic
         there.raw(
             "POST /model/v1/messages HTTP/1.1", "Content-Length: 2", body=b"{}", until=lambda _got: asked.wait(20)
         )
-        assert ended.wait(20)
+        assert ended.wait(PATIENCE)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.processes import clean_environment
+from tests.patience import PATIENCE
 
 _CAN = ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
 CAN_MOUNT = bool(shutil.which("unshare")) and subprocess.run(_CAN, check=False, capture_output=True).returncode == 0
@@ -43,7 +44,7 @@ def test_a_hook_and_run_say_which_file_and_what_to_do(note: str, mounts: str, sa
         command = ["unshare", "-rm", "sh", "-c", mounts, str(state), sys.executable, "-m", "interpose", *words]
         done = subprocess.run(
             command, input=given, env=clean_environment(tmp_path), cwd=tmp_path, capture_output=True, text=True,
-            check=False, timeout=60,
+            check=False, timeout=PATIENCE,
         )  # fmt: skip
         assert (done.returncode, done.stdout) == (code, ""), done
         assert said in done.stderr, note

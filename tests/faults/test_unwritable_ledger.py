@@ -25,6 +25,7 @@ from interpose.ledger import Ledger, LedgerSettings
 from interpose.ledger.settings import LogSettings
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.ledgers import Faulty, ListStore, guarded, run
+from tests.patience import PATIENCE
 
 CAUSES = [
     # note, error number, cause, next step
@@ -133,7 +134,7 @@ def test_a_ledger_that_can_t_be_opened_names_its_file_and_the_step(
 def _command(home: Path, words: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "interpose", *words], input=given, env=clean_environment(home), cwd=home,
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=PATIENCE,
     )  # fmt: skip
 
 

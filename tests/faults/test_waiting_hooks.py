@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.processes import ServerProcess
 from tests.faults.test_hooks import _end_server
 from tests.hooked import Hooks, event_of, until
+from tests.patience import PATIENCE
 from tests.waiting import ASKED, SETTINGS, answer, ended, heard, put, question, questions, said, started
 
 WAYS = ["bash", "python", "program"]
@@ -73,7 +74,7 @@ def test_the_server_stops_and_nobody_waits_for_it(hooks: Hooks, server: ServerPr
     told = said(ended(hook))
     assert told["permissionDecision"] == "deny"
     assert f"The question waits as {id}" in told["permissionDecisionReason"]
-    server.child.wait(20)
+    server.child.wait(PATIENCE)
     with ServerProcess(hooks.home) as other:
         assert [one["id"] for one in questions(other)] == [id]
         answer(other, id)

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from tests.patience import PATIENCE
+
 ALLOWED = json.dumps({
     "point": "tool.before", "decision": "allow", "allowed": True, "reason": "", "findings": [], "questions": [],
     "approval_id": "", "approver": "", "policy": "", "request_id": "1", "duration_ms": 0,
@@ -48,7 +50,7 @@ def answering(bodies: Sequence[str | None]) -> Iterator[str]:
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
-        thread.join(10)
+        thread.join(PATIENCE)
 
 
 def _read(connection: socket.socket) -> bool:

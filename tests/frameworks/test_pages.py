@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.frameworks.known import PRESENT, ROOT, KnownFramework
+from tests.patience import PATIENCE
 
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -24,7 +25,7 @@ def test_example_runs(known: KnownFramework, tmp_path: Path) -> None:
     # A home of its own: the example has the configuration of a new user, and its ledger.
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=50,
+        [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=PATIENCE,
         env=environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

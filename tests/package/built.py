@@ -14,6 +14,8 @@ from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 EPOCH = "1700000000"
 """A time that files in archives have if nobody names another."""
@@ -30,7 +32,7 @@ def build(into: Path, source: Path = ROOT, *, epoch: str = EPOCH) -> Packages:
     """Build both. Needs no network: the build backend is part of the development environment."""
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(into), "-t", "sdist", "-t", "wheel"]
     environment = os.environ | {"SOURCE_DATE_EPOCH": epoch}
-    subprocess.run(command, cwd=source, env=environment, check=True, capture_output=True, timeout=50)
+    subprocess.run(command, cwd=source, env=environment, check=True, capture_output=True, timeout=PATIENCE)
     return Packages(next(into.glob("*.whl")), next(into.glob("*.tar.gz")))
 
 
@@ -69,7 +71,7 @@ def environment(place: Path, wheel: Path, extras: tuple[str, ...] = ()) -> Path:
 
     The wheel is installed by pip; what it needs are links to what is installed here, so that nothing is fetched.
     """
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=50)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=PATIENCE)
     linked = place / "needed"
     linked.mkdir()
     for dist in needed(extras).values():
@@ -81,13 +83,13 @@ def environment(place: Path, wheel: Path, extras: tuple[str, ...] = ()) -> Path:
     (packages / "needed.pth").write_text(f"{linked}\n")
     pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "--disable-pip-version-check"]
     install = ["install", "--quiet", "--no-index", "--no-deps", "--no-compile", str(wheel)]
-    subprocess.run([*pip, *install], check=True, capture_output=True, timeout=50)
+    subprocess.run([*pip, *install], check=True, capture_output=True, timeout=PATIENCE)
     return place / "bin"
 
 
 def real_environment(place: Path, wheel: Path) -> Path:
     """The same, with copies of what the wheel needs, as pip leaves them: files that a test may change."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=50)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=PATIENCE)
     packages = next((place / "lib").glob("python*")) / "site-packages"
     for dist in needed().values():
         for file in dist.files or ():
@@ -98,7 +100,7 @@ def real_environment(place: Path, wheel: Path) -> Path:
         _forget_programs(packages, dist)
     pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "--disable-pip-version-check"]
     install = ["install", "--quiet", "--no-index", "--no-deps", "--no-compile", str(wheel)]
-    subprocess.run([*pip, *install], check=True, capture_output=True, timeout=50)
+    subprocess.run([*pip, *install], check=True, capture_output=True, timeout=PATIENCE)
     return place / "bin"
 
 

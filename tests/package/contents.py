@@ -11,7 +11,7 @@ from tests.package.built import ROOT, Packages
 
 INFO = ("METADATA", "WHEEL", "entry_points.txt", "licenses/LICENSE", "RECORD")
 BESIDE = ("CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore")
-_KINDS = (".py", ".yaml", ".js", ".css", ".svg", ".txt", ".bash", ".typed")
+_KINDS = (".py", ".yaml", ".js", ".css", ".svg", ".txt", ".bash", ".typed", ".md")
 _UNWANTED = re.compile(
     r"(^|/)(tests?|bench|\.git|\.venv|__pycache__|\.mypy_cache|\.env[^/]*)(/|$)|\.(pyc|pyo|key|pem|db|log|orig|rej|sock)$"
 )
@@ -30,14 +30,22 @@ def source_files(root: Path = ROOT) -> set[str]:
     }
 
 
+def pages(root: Path = ROOT) -> set[str]:
+    """The pages that `interpose help` prints, as the repository names them."""
+    found = (path for part in ("", "agents", "frameworks") for path in (root / "docs" / part).glob("*.md"))
+    return {str(path.relative_to(root)) for path in found}
+
+
 def problems(packages: Packages, version: str) -> list[str]:
     """Everything that is wrong with their contents."""
     wheel, sdist = _wheel(packages.wheel), _sdist(packages.sdist)
     info = f"interpose-{version}.dist-info"
-    wanted = source_files() | {f"{info}/{name}" for name in INFO}
+    wanted = source_files() | {f"interpose/{page}" for page in pages()} | {f"{info}/{name}" for name in INFO}
     shared = {name for name in wheel if name.startswith(f"interpose-{version}.data/data/share/man/")}
     top = f"interpose-{version}"
-    beside = {f"{top}/{name}" for name in BESIDE} | {name for name in sdist if name.startswith(f"{top}/docs/man/")}
+    beside = {f"{top}/{name}" for name in (*BESIDE, *pages())} | {
+        name for name in sdist if name.startswith(f"{top}/docs/man/")
+    }
     wanted_source = {f"{top}/src/{name}" for name in source_files()} | beside
     return [
         *(f"{packages.wheel.name} lacks {name}" for name in sorted(wanted - set(wheel))),

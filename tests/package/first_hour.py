@@ -26,6 +26,7 @@ from tests.e2e.agents.fetch import FetchError, cache, fetched, name_of
 from tests.e2e.agents.known import AGENTS, Around, Started
 from tests.package.built import build
 from tests.package.remains import processes_of, remains
+from tests.patience import PATIENCE
 
 AGENT = next(agent for agent in AGENTS if agent.host == "claude-code")
 SETTINGS = ".claude/settings.json"
@@ -68,9 +69,9 @@ class Steps:
         begun = monotonic()
         try:
             mark, said = "ok", act()
-        except (FailedError, OSError, subprocess.SubprocessError) as error:
+        except (FailedError, AssertionError, OSError, subprocess.SubprocessError) as error:
             mark, said, self.failed = "FAIL", str(error), True
-        _say(f"  {mark:5} {name:34} {monotonic() - begun:6.1f} s   {said}")
+        say(f"  {mark:5} {name:34} {monotonic() - begun:6.1f} s   {said}")
         return mark == "ok"
 
 
@@ -78,12 +79,12 @@ class NewUser:
     """A home with an agent in it, and the programs of an environment on its path."""
 
     def __init__(self, place: Path, programs: Path, parts: Mapping[str, Path], beginning: Beginning) -> None:
-        self.home, self.project, self._temporary = place / "home", place / "project", place / "tmp"
-        for directory in (self.home, self.project, self._temporary, place / "bin"):
+        self.home, self.project, self.temporary = place / "home", place / "project", place / "tmp"
+        for directory in (self.home, self.project, self.temporary, place / "bin"):
             directory.mkdir(parents=True)
-        self._programs, self._parts, self.beginning = programs, parts, beginning
+        self.programs, self.parts, self.beginning = programs, parts, beginning
         (place / "bin" / "claude").symlink_to(parts[name_of(AGENT.packages[0])] / "claude")
-        self.environment = clean_environment(self.home, f"{programs}:{place / 'bin'}", self._temporary)
+        self.environment = clean_environment(self.home, f"{programs}:{place / 'bin'}", self.temporary)
         if beginning.settings is not None:
             (self.home / ".claude").mkdir()
             self.settings.write_bytes(beginning.settings.encode())
@@ -97,7 +98,7 @@ class NewUser:
         """Our command line. Raises FailedError if it ends with anything but 0."""
         done = subprocess.run(
             ["interpose", *words], check=False, cwd=self.project, env=self.environment, capture_output=True, text=True,
-            timeout=60, stdin=subprocess.DEVNULL, executable=self._programs / "interpose",
+            timeout=PATIENCE, stdin=subprocess.DEVNULL, executable=self.programs / "interpose",
         )  # fmt: skip
         if done.returncode:
             raise FailedError(f"interpose {' '.join(words)} ended with {done.returncode}\n{done.stdout}{done.stderr}")
@@ -110,8 +111,10 @@ class NewUser:
 
     def refused(self) -> str:
         """Hooks are not put where the agent would not read them."""
-        words = [str(self._programs / "interpose"), "install", AGENT.host, "--yes"]
-        done = subprocess.run(words, check=False, env=self.environment, capture_output=True, text=True, timeout=60)
+        words = [str(self.programs / "interpose"), "install", AGENT.host, "--yes"]
+        done = subprocess.run(
+            words, check=False, env=self.environment, capture_output=True, text=True, timeout=PATIENCE
+        )
         if done.returncode != 1 or "line 2, column 3: a comment" not in done.stderr:
             raise FailedError(f"it ended with {done.returncode}\n{done.stdout}{done.stderr}")
         return "not installed: line 2, column 3: a comment"
@@ -124,8 +127,8 @@ class NewUser:
     def agent(self) -> str:
         """The real agent wants two things: one runs, one is refused and told why."""
         with FakeModel((AGENT.run(ALLOWED), AGENT.run(DENIED))) as model:
-            started = AGENT.start(self._parts, Around(model.url, ("true",), str(self.project)))
-            self._welcome(started)
+            started = AGENT.start(self.parts, Around(model.url, ("true",), str(self.project)))
+            self.welcome(started)
             done = subprocess.run(
                 started.command, check=False, cwd=self.project, env={**self.environment, **started.environment},
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=_LONGEST,
@@ -137,7 +140,7 @@ class NewUser:
             raise FailedError(f"what must be refused ran, or nobody said why: {results[1]}")
         return f"Claude Code {AGENT.version}: one call ran, one was refused: {' '.join(results[1].split())[:60]}..."
 
-    def _welcome(self, started: Started) -> None:
+    def welcome(self, started: Started) -> None:
         """The agent's own files, but for the settings: those are this user's."""
         for path, content in started.files.items():
             if path != SETTINGS:
@@ -152,7 +155,7 @@ class NewUser:
         before, after = self.beginning.settings, self.settings.read_bytes() if self.settings.exists() else None
         if after != (None if before is None else before.encode()):
             raise FailedError(f"{SETTINGS} is not what it was: {after!r}")
-        found = [*remains(self.home), *remains(self._temporary), *processes_of(self.home)]
+        found = [*remains(self.home), *remains(self.temporary), *processes_of(self.home)]
         if found:
             raise FailedError(f"left: {', '.join(found[:10])}")
         return "no file, no directory, no process; settings are the same bytes"
@@ -177,18 +180,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     steps = Steps()
     begun = monotonic()
     try:
-        if _installed(steps, place, args.wheel):
-            steps.failed = bool(_offline(place)) or steps.failed
+        if install_wheel(steps, place, args.wheel) and steps.take("the agent, from npm or kept", _agent):
+            steps.failed = bool(run_offline("tests.package.first_hour", place)) or steps.failed
     finally:
         if args.keep:
-            _say(f"everything is left in {place}")
+            say(f"everything is left in {place}")
         else:
             shutil.rmtree(place, ignore_errors=True)
-    _say(f"{'FAILED' if steps.failed else 'All of it holds'}, in {monotonic() - begun:.0f} s")
+    say(f"{'FAILED' if steps.failed else 'All of it holds'}, in {monotonic() - begun:.0f} s")
     return int(steps.failed)
 
 
-def _installed(steps: Steps, place: Path, wheel: Path | None) -> bool:
+def install_wheel(steps: Steps, place: Path, wheel: Path | None) -> bool:
+    """The wheel, in an environment that has nothing else, by pip and from the network."""
     programs = place / "env" / "bin"
     environ = clean_environment(place, str(programs), place)
     # Where packages come from, and through what, is this machine's business.
@@ -218,7 +222,6 @@ def _installed(steps: Steps, place: Path, wheel: Path | None) -> bool:
         and steps.take("an environment: Python and pip", lambda: _environment(place / "env"))
         and steps.take("pip install", install)
         and steps.take("interpose --version", version)
-        and steps.take("the agent, from npm or kept", _agent)
     )
 
 
@@ -228,34 +231,35 @@ def _environment(place: Path) -> str:
 
 
 def _agent() -> str:
-    try:
-        _parts()
-    except FetchError as error:
-        raise FailedError(str(error)) from error
+    fetch_parts(AGENT.packages)
     return AGENT.packages[0]
 
 
-def _parts() -> dict[str, Path]:
-    return {name_of(package): fetched(package, cache()) for package in AGENT.packages}
+def fetch_parts(packages: Sequence[str]) -> dict[str, Path]:
+    """The folders of an agent's packages, by their names. Raises FailedError."""
+    try:
+        return {name_of(package): fetched(package, cache()) for package in packages}
+    except FetchError as error:
+        raise FailedError(str(error)) from error
 
 
-def _offline(place: Path) -> int:
-    """Ourselves once more where there is no network but loopback, and no process of ours outlives the run."""
+def run_offline(module: str, place: Path, *words: str) -> int:
+    """A program of ours where there is no network but loopback, and no process of it outlives the run."""
     cut = ["unshare", "-rnpfm", "--mount-proc", "--kill-child"]
-    here = [sys.executable, "-m", "tests.package.first_hour", "--inside", str(place)]
+    here = [sys.executable, "-m", module, "--inside", str(place), *words]
     if shutil.which("unshare") and subprocess.run([*cut, "true"], check=False, capture_output=True).returncode == 0:
         # The shell stays: as the first process there it buries those whose parents are gone.
         here = [*cut, "sh", "-c", 'ip link set lo up && "$@"; exit $?', "sh", *here]
     else:
-        _say("  note  no network namespace can be made here: the agent could reach the network")
+        say("  note  no network namespace can be made here: the agent could reach the network")
     return subprocess.run(here, check=False).returncode
 
 
 def _without_a_network(place: Path) -> int:
     steps = Steps()
     for number, beginning in enumerate(BEGINNINGS):
-        user = NewUser(place / str(number), place / "env" / "bin", _parts(), beginning)
-        with _ended(user.home):
+        user = NewUser(place / str(number), place / "env" / "bin", fetch_parts(AGENT.packages), beginning)
+        with ended(user.home):
             _ = (
                 steps.take("interpose install claude-code", user.install)
                 and steps.take("interpose doctor", user.doctor)
@@ -263,14 +267,15 @@ def _without_a_network(place: Path) -> int:
                 and steps.take("interpose uninstall --all --purge", user.purge)
                 and steps.take("nothing is left", user.clean)
             )
-    commented = NewUser(place / "commented", place / "env" / "bin", _parts(), COMMENTED)
+    commented = NewUser(place / "commented", place / "env" / "bin", fetch_parts(AGENT.packages), COMMENTED)
     steps.take("settings that no agent reads", commented.refused)
     steps.take("nothing is left", commented.clean)
-    steps.take("pip uninstall", lambda: _uninstalled(place / "env"))
+    steps.take("pip uninstall", lambda: remove_wheel(place / "env"))
     return int(steps.failed)
 
 
-def _uninstalled(env: Path) -> str:
+def remove_wheel(env: Path) -> str:
+    """Nothing of it stays in its environment."""
     words = [str(env / "bin" / "python"), "-m", "pip", "uninstall", "--quiet", "--yes", "interpose"]
     subprocess.run(words, check=True, capture_output=True, timeout=120, cwd=env)
     left = [str(path.relative_to(env)) for path in env.rglob("*interpose*")]
@@ -280,7 +285,7 @@ def _uninstalled(env: Path) -> str:
 
 
 @contextmanager
-def _ended(home: Path) -> Iterator[None]:
+def ended(home: Path) -> Iterator[None]:
     """Whatever happens, no process with this home stays."""
     try:
         yield
@@ -292,7 +297,8 @@ def _ended(home: Path) -> Iterator[None]:
                 pass  # it has ended
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """A line for who runs this."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 

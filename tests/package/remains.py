@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-TRANSCRIPTS = (".claude/projects/", ".claude/history.jsonl", ".claude/debug/", ".claude/shell-snapshots/")
-"""Where the agent itself writes down what was said to it, refusals included."""
+TRANSCRIPTS = (
+    ".claude/projects/", ".claude/history.jsonl", ".claude/debug/", ".claude/shell-snapshots/",
+    ".local/share/applications/claude-code-",
+)  # fmt: skip
+"""Where the agent itself writes down what was said to it, refusals included, and where its own program is."""
 _LARGEST = 8 << 20
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import zipfile
@@ -15,9 +16,10 @@ from msgspec import Struct
 
 from interpose import __version__
 from interpose.cli import VERBS
-from tests.package.built import Packages, build, environment, unpacked
+from tests.package.built import ROOT, Packages, build, environment, unpacked
 from tests.package.contents import problems
 from tests.package.trial import USES, Trial, Use, documented, is_documented
+from tests.patience import PATIENCE
 
 EXTRAS = {
     "judge": "interpose.policy.judge.http_transport",
@@ -49,6 +51,28 @@ def test_what_is_told_of_it(packages: Packages) -> None:
     assert told["Requires-Python"] == ">=3.11"
     assert str(told.get_payload()).startswith("# Interpose")
     assert {"judge", "otel", "postgres", "server"} <= set(told.get_all("Provides-Extra", []))
+    addresses = dict(each.split(", ") for each in told.get_all("Project-URL", []))
+    assert set(addresses) == {"Repository", "Documentation", "Issues", "Changelog"}
+    assert all(address.startswith(addresses["Repository"]) for address in addresses.values())
+    assert _relative(str(told.get_payload())) == [], "a package page is not in the repository"
+    assert _files(str(told.get_payload()), addresses["Repository"]) == _relative((ROOT / "README.md").read_text())
+
+
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def _relative(readme: str) -> list[str]:
+    return [target for target in _LINK.findall(readme) if not target.startswith(("http", "#"))]
+
+
+def _files(readme: str, repository: str) -> list[str]:
+    """The files of the repository, as of this version, that a page leads to; pictures as they are, without a page."""
+    found = (re.fullmatch(rf"{repository}/(raw|blob)/v{__version__}/(.*)", target) for target in _LINK.findall(readme))
+    files = [(one[1], one[2]) for one in found if one is not None]
+    assert {name for kind, name in files if kind == "raw"} == {
+        name for _, name in files if name.endswith((".svg", ".png"))
+    }
+    return [name for _, name in files]
 
 
 def test_the_same_source_makes_the_same_bytes(packages: Packages, tmp_path: Path) -> None:
@@ -127,7 +151,7 @@ def test_each_extra_brings_what_it_is_for(packages: Packages, tmp_path: Path) ->
     programs = environment(tmp_path / "full", packages.wheel, tuple(EXTRAS))
     code = "".join(f"import {module}\n" for module in EXTRAS.values())
     code += "import httpx2, opentelemetry.sdk.trace, opentelemetry.exporter.otlp.proto.http\n"
-    subprocess.run([programs / "python", "-I", "-c", code], check=True, cwd=tmp_path, timeout=50)
+    subprocess.run([programs / "python", "-I", "-c", code], check=True, cwd=tmp_path, timeout=PATIENCE)
 
 
 def test_a_server_from_the_wheel(programs: Path, tmp_path: Path) -> None:
@@ -137,4 +161,4 @@ def test_a_server_from_the_wheel(programs: Path, tmp_path: Path) -> None:
         line = next(line for line in server.stdout if "http://127.0.0.1:" in line)
         assert "listens" in line
         os.kill(server.pid, signal.SIGTERM)
-        assert server.wait(20) == 0
+        assert server.wait(PATIENCE) == 0

@@ -15,6 +15,7 @@ from typing import Self
 from msgspec import Struct
 
 from tests.package.built import ROOT
+from tests.patience import PATIENCE
 
 AGENT = "claude-code"
 ASKED = "git push --force origin feature"
@@ -71,6 +72,7 @@ USES = (
     Use(("audit", "search", "--decision", "deny"), part="rm -rf /"),
     Use(("audit", "verify")),
     Use(("completion", "bash"), part="interpose"),
+    Use(("help", "approvals"), part="# Approvals"),
     Use(("operator", "init", "--passphrase"), code=64, part="needs a terminal"),
     Use(("open", "--no-browser", "short"), code=64, part="is no code"),
     Use(("doctor", AGENT), part="refuses"),
@@ -119,7 +121,7 @@ class Trial:
         """Our command line, as a user has it."""
         return subprocess.run(
             [self._programs / "interpose", *words], check=False, cwd=self.home, env=self._environment, input=stdin,
-            capture_output=True, text=True, timeout=50,
+            capture_output=True, text=True, timeout=PATIENCE,
         )  # fmt: skip
 
     def start(self, *words: str) -> subprocess.Popen[str]:

@@ -55,12 +55,12 @@ class FileSecurity:
             raise ValueError("FileSecurity requires at least one blocked path")
 
     async def intercept(self, call: ToolCall) -> Allow | Deny:
-        if call.name not in ("file_write", "file_edit", "write", "edit"):
+        if not call.is_tool("file_write", "file_edit"):
             return Allow()
         path = call.arguments.get("path")
         if not isinstance(path, str):
-            log.error("FileSecurity: %s missing 'path' parameter - DENYING", call.name)
-            return Deny(f"Tool '{call.name}' missing required 'path' parameter")
+            log.error("FileSecurity: %s missing 'path' parameter - DENYING", call.original_name)
+            return Deny(f"Tool '{call.original_name}' missing required 'path' parameter")
         if any(PurePosixPath(path).is_relative_to(blocked) for blocked in self.blocked_paths):
             log.warning("FileSecurity: BLOCKED write to '%s'", path)
             return Deny(f"Writing to '{path}' is blocked by security policy")
@@ -128,7 +128,7 @@ class Metrics:
         return Allow()
 
     def observe(self, call: ToolCall, outcome: ToolOutcome) -> None:
-        self._count(call.name, "failures" if outcome.is_error else "successes")
+        self._count(call.name, "failures" if outcome.failed else "successes")
 
 
 ETC = FileSecurity((PurePosixPath("/etc"),))
@@ -171,7 +171,7 @@ def test_metrics_tracks_success_and_failure() -> None:
     metrics.intercept(call)
     metrics.observe(call, ToolOutcome(call, "ok"))
     metrics.intercept(call)
-    metrics.observe(call, ToolOutcome(call, "err", is_error=True))
+    metrics.observe(call, ToolOutcome(call, {"content": "err", "metadata": {"error": True}}))
     assert metrics.snapshot()["tool"] == {"invocations": 2, "successes": 1, "failures": 1}
 
 
@@ -184,7 +184,7 @@ def test_creating_a_chain() -> None:
     assert len(chain) == 3
     assert chain.intercept(ToolCall("file_write", {"path": "/etc/passwd"})).outcome == "deny"
     assert chain.intercept(ToolCall("file_write", {"path": "/tmp/x"})).outcome == "allow"
-    assert metrics.snapshot()["file_write"]["invocations"] == 1
+    assert metrics.snapshot()["write"]["invocations"] == 1
 
 
 def test_integration_with_the_tool_service(caplog: pytest.LogCaptureFixture) -> None:
@@ -200,7 +200,7 @@ def test_integration_with_the_tool_service(caplog: pytest.LogCaptureFixture) -> 
         "status": "blocked", "tool": "write", "reason": "Writing to '/etc/x' is blocked by security policy",
     }  # fmt: skip
     missing = service.run_tool(ToolCall("file_edit", {}), lambda _: "written")
-    assert missing["reason"] == "Tool 'edit' missing required 'path' parameter"
+    assert missing["reason"] == "Tool 'file_edit' missing required 'path' parameter"
     strict = Engine(chain, confirm=AutoDeny())
     denied = strict.run_tool(ToolCall("bash", {"command": "rm -rf build"}), lambda _: "gone")
     assert denied["reason"] == (
@@ -270,7 +270,18 @@ def test_transform_modifies_the_input_for_those_below_and_the_tool() -> None:
             seen.append(call.arguments)
             return Allow()
 
-    service = Engine(Chain().with_(Sanitize()).with_(See()))
+    class Again:
+        """The form of the guide: a call made anew."""
+
+        def intercept(self, call: ToolCall) -> Transform[ToolCall]:
+            return Transform(ToolCall(call.name, {"path": "/tmp/clean"}))
+
+    for sanitizer in (Sanitize(), Again()):
+        seen.clear()
+        sees_only_the_clean_path(Engine(Chain().with_(sanitizer).with_(See())), seen)
+
+
+def sees_only_the_clean_path(service: Engine, seen: list[Any]) -> None:
     assert service.run_tool(ToolCall("read", {"path": "/x"}), lambda arguments: arguments) == {"path": "/tmp/clean"}
     assert seen == [{"path": "/tmp/clean"}]
 

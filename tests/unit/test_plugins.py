@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 REGISTER = """
 def register(registry):
     registry.add(id="{id}", name="tool.before", handler=lambda input, output: None)
@@ -47,7 +49,7 @@ def run(code: str, *, cwd: Path, path: list[Path | str]) -> str:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         cwd=cwd, env=env | {"PYTHONPATH": os.pathsep.join(map(str, path))},
-        capture_output=True, text=True, timeout=30, check=False,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -109,8 +109,6 @@ def test_what_message_before_is_told(registry: InterceptorRegistry) -> None:
 
 
 OTHER_CALLS: dict[str, Any] = {
-    "name": ToolCall("read", {"command": "ls"}, "id", CALL.context),
-    "call id": ToolCall("exec", {}, "other", CALL.context),
     "context": replace(CALL, context=Context(agent_id="b"), arguments={}),
     "metadata": replace(CALL, metadata={"x": 1}, arguments={}),
     "original name": replace(CALL, original_name="x", arguments={}),

@@ -32,6 +32,7 @@ from interpose.types import (
     new_id,
     thaw,
 )
+from tests.patience import PATIENCE
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -231,4 +232,4 @@ assert len(ids) == 2000 and child not in ids
 
 
 def test_no_two_processes_give_out_the_same_id() -> None:
-    subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=30)
+    subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=PATIENCE)

@@ -12,9 +12,10 @@ from tests.e2e.corridor.calls import Case
 from tests.e2e.corridor.differences import Difference, difference, kind_of
 from tests.e2e.corridor.doors import Decided, Door, Told, decided_by_engine, of_record, session_of
 from tests.e2e.corridor.world import World
+from tests.patience import PATIENCE
 
-PATIENCE = 30.0
-"""Seconds until what another process recorded must be in the ledger."""
+_AGENTS = {"hook openclaw": "main"}
+"""Doors whose events name the main agent, too: their reasons call it by its name."""
 
 
 def disagreements(world: World, door: Door, cases: Sequence[Case]) -> list[str]:
@@ -31,6 +32,8 @@ def disagreements(world: World, door: Door, cases: Sequence[Case]) -> list[str]:
         other = difference(door.name, kind)
         # A door says the tool's own name, where its reason names it.
         want = replace(want, reason=want.reason.replace(f" {case.tool}", f" {door.tool(case)}"))
+        if named := _AGENTS.get(door.name.removesuffix(" of a server").removesuffix(" in process")):
+            want = replace(want, reason=want.reason.replace("This agent", f"The agent {named}"))
         problems = [*_told_otherwise(case, want, heard, other)]
         if door.keeps:
             kept, came = want, case.arguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -70,14 +71,20 @@ class Decided(Struct, frozen=True, kw_only=True):
     arguments: dict[str, Any]
 
 
+_PLAYED = count(1)
+"""Engines share the sessions of one home: each time the calls are made in sessions of their own."""
+
+
 def decided_by_engine(world: World, cases: Sequence[Case]) -> list[Decided]:
     """What the engine says about each call, in this process: the measure of every door."""
-    engine = open_engine()
+    engine, played = open_engine(), next(_PLAYED)
     for tool in {case.tool for case in cases}:
         engine.add_tool(lambda **arguments: arguments, tool)
 
     def decided(case: Case) -> Decided:
-        context = Context(cwd=world.project, session_id=f"engine {case.session or case.note}", agent_id=case.agent)
+        context = Context(
+            cwd=world.project, session_id=f"engine {played} {case.session or case.note}", agent_id=case.agent
+        )
         if case.session:  # a session counts the calls that run
             return of_verdict(engine.run(context).call(case.tool, case.arguments).verdict)
         return of_verdict(engine.decide(ToolCall(case.tool, case.arguments, context=context)))

@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from interpose import AutoApprove, BlockedError, Context, InterceptorRegistry, ToolCall, guarded, open_engine
+from interpose import (
+    AutoApprove,
+    BlockedError,
+    Context,
+    InterceptorRegistry,
+    ToolCall,
+    guarded,
+    open_engine,
+    reset_global_interceptors,
+)
 from tests.e2e.corridor.calls import Case
 from tests.e2e.corridor.doors import Told, session_of
 from tests.e2e.corridor.world import World
@@ -49,6 +58,12 @@ class GuardedFunction(LibraryDoor):
     """`@guarded`: nobody can be asked there, so a question blocks the call and is named."""
 
     name = "a guarded function"
+
+    def play(self, cases: Sequence[Case]) -> list[Told]:
+        try:
+            return super().play(cases)
+        finally:
+            reset_global_interceptors()  # it keeps its store open as long as the process lives
 
     def put(self, case: Case) -> Told:
         @guarded(case.tool, on_block="raise", context=self.context(case))

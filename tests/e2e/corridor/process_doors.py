@@ -15,6 +15,7 @@ from tests.e2e.corridor.doors import Told, session_of, texts_in, told_of_text
 from tests.e2e.corridor.world import World
 from tests.model_clients import CLIENTS
 from tests.model_site import ModelServer, Said
+from tests.patience import PATIENCE
 
 BOX = "box"
 """The server behind the gateway."""
@@ -193,7 +194,7 @@ class ProxyProgram(Program):
         while b"GEMINI_BASE_URL" not in (line := self.line()):
             found = found or re.search(rb"http://(127\.0\.0\.1:\d+)", line)
         assert found is not None
-        self.connection = http.client.HTTPConnection(found[1].decode(), timeout=60)
+        self.connection = http.client.HTTPConnection(found[1].decode(), timeout=PATIENCE)
         return self
 
     def __exit__(self, *error: object) -> None:

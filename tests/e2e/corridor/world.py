@@ -19,6 +19,7 @@ from msgspec import Struct
 from interpose import reset_global_interceptors
 from tests.e2e.corridor.calls import GOVERNANCE, PLUGIN, PROJECT_RULES, SCOUT, SETTINGS, USER_RULES
 from tests.e2e.processes import ServerProcess, clean_environment
+from tests.patience import PATIENCE
 from tests.unit.test_plugins import distribution
 
 SHELL_SERVER = Path(__file__).parents[1] / "mcp_servers" / "echo_server.py"
@@ -39,7 +40,7 @@ class World(Struct, frozen=True):
         """What a program prints that is started in the project and ends well."""
         done = subprocess.run(
             [sys.executable, *words], env=self.environment, cwd=self.project, input=given, capture_output=True,
-            text=True, check=False, timeout=60,
+            text=True, check=False, timeout=PATIENCE,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -75,7 +76,7 @@ class World(Struct, frozen=True):
 
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=60)
+        super().__init__("localhost", timeout=PATIENCE)
         self._path = path
 
     def connect(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -12,8 +13,10 @@ from time import time
 import pytest
 
 from interpose.surfaces.hook_clients.client_files import LONGEST
+from interpose.surfaces.hook_clients.fail_open_log import spool_of
 from interpose.surfaces.hook_clients.programs.socket_client import STALLED_SECONDS, stalled_file
 from tests.hooked import PROOF, TOKEN, Hooks, StandIn, answer_bytes, event_of, saying
+from tests.patience import PATIENCE
 
 PATIENT, HASTY = "hooks: {deadline: 120}", "hooks: {deadline: 10}"
 """For those who get an answer, and for those who get none. A busy machine is slow in both."""
@@ -48,7 +51,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("note", "reply", "want"), ANSWERS, ids=[case[0] for case in ANSWERS])
-@pytest.mark.parametrize("way", ["bash", "python"])
+@pytest.mark.parametrize("way", ["bash", "old bash", "python"])
 def test_an_answer_is_passed_on(
     way: str, note: str, reply: bytes, want: tuple[bytes, str, int], hooks: Hooks, stand_in: StandIn
 ) -> None:
@@ -73,7 +76,7 @@ BODIES = [
 
 
 @pytest.mark.parametrize(("note", "body"), BODIES, ids=[case[0] for case in BODIES])
-@pytest.mark.parametrize("way", ["bash", "python"])
+@pytest.mark.parametrize("way", ["bash", "old bash", "python"])
 def test_an_event_is_passed_on_to_the_byte(way: str, note: str, body: bytes, hooks: Hooks, stand_in: StandIn) -> None:
     with saying(answer_bytes(), hooks.socket if way == "python" else None) as (port, heard):
         hooks.point_to(port)
@@ -105,7 +108,7 @@ NO_ANSWERS = [
 
 
 @pytest.mark.parametrize(("note", "reply"), NO_ANSWERS, ids=[case[0] for case in NO_ANSWERS])
-@pytest.mark.parametrize("way", ["bash", "python"])
+@pytest.mark.parametrize("way", ["bash", "old bash", "python"])
 def test_whatever_is_no_answer_is_decided_in_process(
     way: str, note: str, reply: bytes | None, hasty: Hooks, stand_in: StandIn
 ) -> None:
@@ -127,14 +130,15 @@ def test_whoever_took_the_port_of_a_killed_server_is_not_believed(proof: str, ho
     assert "--in-process" in stand_in.words
 
 
-def test_a_server_that_hangs_is_taken_out_of_the_way_of_the_next(hasty: Hooks, stand_in: StandIn) -> None:
+@pytest.mark.parametrize("first", ["bash", "old bash"])
+def test_a_server_that_hangs_is_taken_out_of_the_way_of_the_next(first: str, hasty: Hooks, stand_in: StandIn) -> None:
     with saying(None) as (port, _), saying(None, hasty.socket):
         hasty.point_to(port)
-        hasty.run("bash", event_of("ls"))
+        hasty.run(first, event_of("ls"))
         noted = Path(stalled_file(str(hasty.socket)))
         assert time() < int(noted.read_bytes()) <= time() + STALLED_SECONDS
         before = noted.stat().st_mtime_ns
-        for way in ("bash", "python"):
+        for way in ("bash", "old bash", "python"):
             hasty.run(way, event_of("ls"))
             assert "--in-process" in stand_in.words
     assert noted.stat().st_mtime_ns == before  # nobody waited again
@@ -211,12 +215,25 @@ def test_a_program_that_fails_is_a_refusal(code: int, tmp_path: Path) -> None:
     assert hooks.run("bash", event_of("ls")).code == 2
 
 
-@pytest.mark.parametrize("way", ["bash", "python"])
-def test_an_interpreter_that_is_gone_is_a_refusal(way: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [("bash", "its program is gone"), ("old bash", "its program is gone"), ("python", "interpose doctor")],
+)
+def test_an_interpreter_that_is_gone_is_a_refusal(way: str, said: str, tmp_path: Path) -> None:
     hooks = Hooks(tmp_path, python="/nonexistent/python")
     done = hooks.run(way, event_of("ls"))
     assert (done.stdout, done.code) == (b"", 2)
-    assert "doctor" in done.stderr
+    assert said in done.stderr
+
+
+def test_a_call_that_runs_undecided_does_so_without_its_interpreter_too(tmp_path: Path) -> None:
+    """Who chose --fail-open chose that, and it is noted."""
+    hooks = Hooks(tmp_path, python="/nonexistent/python", fail_open=True)
+    spool = spool_of(hooks.loaded.config)
+    spool.parent.mkdir(parents=True)
+    done = hooks.run("bash", event_of("ls"))
+    assert (done.stdout, done.stderr, done.code) == (b"", "", 0)
+    assert "the client got no answer" in spool.read_text(encoding="utf-8")
 
 
 NO_CLIENTS = [
@@ -226,25 +243,48 @@ NO_CLIENTS = [
     ("is killed", "kill -9 $$"),
     ("refuses and says nothing", "exit 2"),
 ]
+SHELLS = [
+    pytest.param(name, marks=pytest.mark.skipif(shutil.which(name) is None, reason=f"NOT TRIED: needs {name}"))
+    for name in ("sh", "bash", "dash", "zsh", "fish", "tcsh")
+]
+"""A host runs a command line with the shell of its user, or with the system's."""
 
 
 @pytest.mark.parametrize(("note", "does"), NO_CLIENTS, ids=[case[0] for case in NO_CLIENTS])
-@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("shell", SHELLS)
 def test_a_client_that_is_none_is_a_refusal(shell: str, note: str, does: str | None, tmp_path: Path) -> None:
-    """With a text: Codex and Gemini CLI go on after a 2 that has none."""
+    """With a text: Codex and Gemini CLI go on after a 2 that has none. Its last line names the file with the hook."""
     hooks = Hooks(tmp_path)
-    hooks.bash.unlink()
-    if does is not None:
+    if does is None:
+        shutil.rmtree(hooks.bash.parent)
+    else:
         hooks.bash.write_text(f"#!/bin/sh\n{does}\n")
         hooks.bash.chmod(0o700)
     command = [shell, "-c", hooks.command]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("", 2), note
-    said = "Refused by Interpose. If no reason is given, run interpose doctor.\n"
-    if does is None:
-        gone = "its program is gone from this machine. Install it again, or take its hooks out of"
-        said = f"Interpose refused this: {gone} {tmp_path}/settings.json\n"
-    assert done.stderr.endswith(said), note
+    said = f"Denied by the Interpose hook in {tmp_path}/settings.json. If no reason is given, run interpose doctor."
+    assert done.stderr.splitlines()[-1] == said, note
+
+
+@pytest.mark.parametrize("name", ["my 'home' $HOME `id`", "a;b", 'a"b', "a&b"])
+def test_a_place_that_a_shell_would_take_apart_is_not_named(name: str, tmp_path: Path) -> None:
+    home = tmp_path / name
+    home.mkdir()
+    hooks = Hooks(home)
+    shutil.rmtree(hooks.bash.parent)
+    done = subprocess.run(["sh", "-c", hooks.command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    said = "Denied by the Interpose hook. If no reason is given, run interpose doctor."
+    assert done.stderr.splitlines()[-1] == said
+
+
+def test_the_line_in_the_settings_is_short(tmp_path: Path) -> None:
+    hooks = Hooks(tmp_path)
+    behind = hooks.command.removeprefix(str(hooks.bash)).replace(f"{tmp_path}/settings.json", "FILE")
+    assert behind.startswith(" && exit 0; ")
+    assert len(behind) <= 125
+    assert "test -e" not in behind
 
 
 def test_a_refusal_is_what_the_host_understands(tmp_path: Path) -> None:
@@ -253,7 +293,7 @@ def test_a_refusal_is_what_the_host_understands(tmp_path: Path) -> None:
     assert done.code == 0
 
 
-@pytest.mark.parametrize("way", ["bash", "python"])
+@pytest.mark.parametrize("way", ["bash", "old bash", "python"])
 def test_an_event_that_does_not_end_is_a_refusal(way: str, tmp_path: Path, stand_in: StandIn) -> None:
     hooks = Hooks(tmp_path, python=str(stand_in.path), settings="hooks: {deadline: 1}")
     process = hooks.start(way)
@@ -263,7 +303,7 @@ def test_an_event_that_does_not_end_is_a_refusal(way: str, tmp_path: Path, stand
     with process.stdin, process.stdout, process.stderr:
         process.stdin.write(b"{")
         process.stdin.flush()
-        assert process.wait(20) == 2
+        assert process.wait(PATIENCE) == 2
 
 
 HOSTILE = {
@@ -281,7 +321,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("way", ["bash", "python"])
+@pytest.mark.parametrize("way", ["bash", "old bash", "python"])
 def test_what_a_project_puts_into_the_environment_changes_nothing(way: str, hooks: Hooks, stand_in: StandIn) -> None:
     refusal = answer_bytes(code="2", stderr="no")
     with saying(refusal, hooks.socket if way == "python" else None) as (port, _):
@@ -307,7 +347,7 @@ def test_an_event_is_named_where_the_host_does_not(hooks: Hooks, stand_in: Stand
     assert stand_in.words.split()[-1] == "PreToolUse"
 
 
-@pytest.mark.parametrize("way", ["bash", "python"])
+@pytest.mark.parametrize("way", ["bash", "old bash", "python"])
 def test_letting_through_is_chosen_and_written_down(way: str, tmp_path: Path) -> None:
     hooks = Hooks(tmp_path, python="/nonexistent/python", fail_open=True)
     spool = Path(hooks.loaded.config.ledger.directory) / "opened.jsonl"

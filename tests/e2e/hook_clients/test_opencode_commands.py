@@ -15,6 +15,7 @@ from interpose.service.service import Service
 from interpose.surfaces.hook_clients.plugins import Reach, plugin_files
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests import hosting
+from tests.patience import PATIENCE
 from tests.servers import running
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
@@ -52,7 +53,7 @@ def typed(directory: Path, verdict: str, *, changed: Any = None, port: int | Non
         (directory / "plugin.mjs").write_text(plugin_files(HOSTS["opencode"].facts, reach)[""], encoding="utf-8")
         (directory / "main.mjs").write_text(PROGRAM, encoding="utf-8")
         words = ["node", str(directory / "main.mjs"), json.dumps(given), json.dumps(changed)]
-        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=30)
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE)
     return json.loads(done.stdout), service.commands
 
 

@@ -19,6 +19,7 @@ from interpose.service.service import Service
 from interpose.surfaces.hook_clients.plugins import Reach, plugin_files
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests import hosting
+from tests.patience import PATIENCE
 from tests.servers import running
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
@@ -58,7 +59,7 @@ try {
 def _run(directory: Path, program: str, *words: str) -> Any:
     (directory / "main.mjs").write_text(program, encoding="utf-8")
     done = subprocess.run(
-        ["node", str(directory / "main.mjs"), *words], capture_output=True, text=True, check=True, timeout=30
+        ["node", str(directory / "main.mjs"), *words], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     return json.loads(done.stdout)
 
@@ -178,7 +179,7 @@ def _listening(reply: bytes | None, path: Path | None = None) -> Iterator[int]:
         server.shutdown(socket.SHUT_RDWR)  # wakes the thread if no client came; closing alone would not
         for peer in kept:
             peer.close()
-    thread.join(10)
+    thread.join(PATIENCE)
 
 
 def _http(body: str, status: str = "200 OK", length: int | None = None) -> bytes:

@@ -17,6 +17,7 @@ import pytest
 from interpose.surfaces.hook_clients.plugins import Reach, plugin_files
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.hooked import PROOF, Done, Hooks, StandIn, answer_bytes, event_of, saying
+from tests.patience import PATIENCE
 
 CAN_WAIT = "hooks: {deadline: 4, wait: {all: 60}}"
 DENY = b'{"permission":"deny"}'
@@ -45,7 +46,7 @@ def _run(hooks: Hooks, way: str, reply: bytes) -> tuple[Done, bytes]:
         return hooks.run(way, event_of("ls")), heard[0]
 
 
-@pytest.mark.parametrize("way", ["bash", "python"])
+@pytest.mark.parametrize("way", ["bash", "old bash", "python"])
 def test_it_says_how_long_it_can_and_passes_the_answer_on(way: str, hooks: Hooks, stand_in: StandIn) -> None:
     done, heard = _run(hooks, way, before() + answer_bytes(DENY, stderr="no"))
     assert b"X-Interpose-Wait: 60\r\n" in heard
@@ -71,7 +72,8 @@ UNPROVEN = [
 
 @pytest.mark.parametrize(
     ("way", "note", "reply"),
-    [(way, *case) for way in ("bash", "python") for case in BROKEN] + [("bash", *case) for case in UNPROVEN],
+    [(way, *case) for way in ("bash", "old bash", "python") for case in BROKEN]
+    + [(way, *case) for way in ("bash", "old bash") for case in UNPROVEN],
 )
 def test_what_is_no_whole_answer_is_decided_elsewhere(
     way: str, note: str, reply: bytes, hooks: Hooks, stand_in: StandIn
@@ -82,7 +84,7 @@ def test_what_is_no_whole_answer_is_decided_elsewhere(
     assert not (hooks.home / "z").exists()
 
 
-@pytest.mark.parametrize("way", ["bash", "python"])
+@pytest.mark.parametrize("way", ["bash", "old bash", "python"])
 def test_who_can_not_wait_does_not(way: str, tmp_path: Path, stand_in: StandIn) -> None:
     hooks = Hooks(tmp_path, python=str(stand_in.path), settings="hooks: {deadline: 4, wait: {all: 0}}")
     done, heard = _run(hooks, way, before() + answer_bytes(DENY))
@@ -112,10 +114,10 @@ def _slow(reply: bytes, seconds: float, path: Path | None) -> Iterator[int]:
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield 0 if path else server.getsockname()[1]
-        thread.join(20)
+        thread.join(PATIENCE)
 
 
-@pytest.mark.parametrize("way", ["bash", "python"])
+@pytest.mark.parametrize("way", ["bash", "old bash", "python"])
 def test_it_waits_longer_than_a_decision_may_take(way: str, tmp_path: Path, stand_in: StandIn) -> None:
     """A client that took this for a server that hangs would have given up after one second, and ended after two."""
     hooks = Hooks(tmp_path, python=str(stand_in.path), settings="hooks: {deadline: 2, wait: {all: 30}}")
@@ -162,7 +164,7 @@ def _plugin(directory: Path, reply: bytes, wait: int) -> Any:
         (directory / "plugin.mjs").write_text(plugin_files(HOSTS["opencode"].facts, reach)[""], encoding="utf-8")
         (directory / "main.mjs").write_text(PLUGIN, encoding="utf-8")
         words = ["node", str(directory / "main.mjs")]
-        return json.loads(subprocess.run(words, capture_output=True, text=True, check=True, timeout=30).stdout)
+        return json.loads(subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout)
 
 
 ONCE = {"url": "/permission/{requestID}/reply", "requestID": "p-c1", "reply": "once"}
@@ -241,7 +243,7 @@ def _agreeing_to(words: bytes) -> Iterator[int]:
             yield server.getsockname()[1]
         finally:
             server.shutdown(socket.SHUT_RDWR)
-            thread.join(10)
+            thread.join(PATIENCE)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
@@ -252,5 +254,5 @@ def test_a_yes_is_for_no_other_call_of_the_same_name(tmp_path: Path) -> None:
         (tmp_path / "plugin.mjs").write_text(plugin_files(HOSTS["opencode"].facts, reach)[""], encoding="utf-8")
         (tmp_path / "main.mjs").write_text(SAME_NAMES, encoding="utf-8")
         words = ["node", str(tmp_path / "main.mjs")]
-        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=30)
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert json.loads(done.stdout) == [{"requestID": "agreed-to", "reply": "once"}]

@@ -73,6 +73,17 @@ def test_approve_all(use_async: bool) -> None:
 
 
 @pytest.mark.parametrize("use_async", [False, True])
+def test_all_calls_are_judged_before_the_first_one_runs(use_async: bool) -> None:
+    happened: list[str] = []
+    registry = create_interceptor_registry()
+    registry.add(id="watch", name="tool.before", handler=lambda _call, _output: happened.append("judged"))
+    run = Engine(registry).run()
+    calls = [(ToolCall("Bash", {}), lambda _arguments: happened.append("ran"))] * 2
+    asyncio.run(run.arun_tools(calls)) if use_async else run.run_tools(calls)
+    assert happened == ["judged", "judged", "ran", "ran"]
+
+
+@pytest.mark.parametrize("use_async", [False, True])
 def test_deny_all_refuses_what_was_asked_about_and_nothing_else(use_async: bool) -> None:
     runs, ran = run_batch(Handler(BatchAnswer.DENY), "ask1", "free", "ask2", use_async=use_async)
     assert ran == ["free"]

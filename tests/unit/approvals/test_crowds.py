@@ -10,6 +10,7 @@ from interpose.answers import Pending
 from interpose.approvals import desk as desk_module
 from interpose.store.protocols import Store
 from interpose.types import Context, Deny
+from tests.patience import PATIENCE
 from tests.unit.approvals.test_desk import Clock, ask, made, queued, request
 
 OTHER = Context(session_id="s2", principal="user:bob", cwd="/work")
@@ -55,7 +56,7 @@ def test_only_so_many_wait(store: Store) -> None:
         waiting = [asyncio.create_task(desk.waiting(60).confirm(request(f"git push {number}"))) for number in range(2)]
         while not desk.crowded:
             await asyncio.sleep(0)
-        turned_away = await asyncio.wait_for(desk.waiting(60).confirm(request("git push 3")), 30)
+        turned_away = await asyncio.wait_for(desk.waiting(60).confirm(request("git push 3")), PATIENCE)
         assert isinstance(turned_away, Pending)
         assert not any(task.done() for task in waiting)
         for task in waiting:

@@ -16,6 +16,7 @@ import pytest
 from interpose.approvals.questions import Question
 from interpose.approvals.webhook import WAITING_LIMIT, Webhook, signature
 from interpose.types import HookPoint
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 1, 31, 8, tzinfo=UTC)
 
@@ -70,7 +71,7 @@ def test_a_question_is_told_and_signed() -> None:
     with receiving(204) as receiver:
         tell = Webhook(f"{receiver.url}/in?x=1", headers={"Authorization": "Bearer t"}, secret="s3")
         tell(question("q1"))
-        path, headers, body = receiver.came.get(timeout=20)
+        path, headers, body = receiver.came.get(timeout=PATIENCE)
     assert path == "/in?x=1"
     assert headers["authorization"] == "Bearer t"
     assert headers["content-type"] == "application/json"
@@ -102,7 +103,7 @@ def test_attempts(note: str, statuses: tuple[int, ...], attempts: int, caplog: p
         tell = Webhook(receiver.url, pauses=(0, 0, 0))
         tell(question("q1"))
         while (worker := tell._thread) is not None:
-            worker.join(20)
+            worker.join(PATIENCE)
         assert receiver.came.qsize() == attempts, note
         assert "x-interpose-signature" not in receiver.came.get()[1]
     assert bool(caplog.records) == (receiver.statuses[-1] not in (200,))
@@ -112,7 +113,7 @@ def test_an_address_that_nobody_has(caplog: pytest.LogCaptureFixture) -> None:
     tell = Webhook("http://127.0.0.1:9/", pauses=(0,))
     tell(question("q7"))
     while (worker := tell._thread) is not None:
-        worker.join(20)
+        worker.join(PATIENCE)
     assert "nobody was told of question q7" in caplog.text
 
 
@@ -124,7 +125,7 @@ def test_a_receiver_that_hangs_is_not_waited_for(caplog: pytest.LogCaptureFixtur
             tell(question(f"q{number}"))
         assert "questions wait to be told" in caplog.text
         receiver.gate.set()
-        assert msgspec.json.decode(receiver.came.get(timeout=20)[2])["question"]["id"] == "q0"
+        assert msgspec.json.decode(receiver.came.get(timeout=PATIENCE)[2])["question"]["id"] == "q0"
         while (worker := tell._thread) is not None:
-            worker.join(20)
+            worker.join(PATIENCE)
         assert WAITING_LIMIT - 1 <= receiver.came.qsize() <= WAITING_LIMIT

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from interpose.config.places import places_of
@@ -39,3 +41,16 @@ from interpose.config.places import places_of
 def test_places(note: str, environ: dict[str, str], config: str, state: str, runtime: str) -> None:
     places = places_of(environ)
     assert (str(places.config), str(places.state), str(places.runtime)) == (config, state, runtime), note
+
+
+@pytest.mark.parametrize("moved", [{}, {"XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/r"}])
+def test_places_of_macos(monkeypatch: pytest.MonkeyPatch, moved: dict[str, str]) -> None:
+    """In a home's Library. What XDG variables say is done there, too."""
+    monkeypatch.setattr("interpose.platforms.system.sys.platform", "darwin")
+    places = places_of({"HOME": "/Users/ann"} | moved)
+    usual = "/Users/ann/Library/Application Support/interpose"
+    want = ("/c/interpose", "/s/interpose", "/r/interpose") if moved else (
+        "/Users/ann/Library/Preferences/interpose", usual, f"{usual}/run"
+    )  # fmt: skip
+    assert (str(places.config), str(places.state), str(places.runtime)) == want
+    assert places_of({}).home == Path("/var/root")

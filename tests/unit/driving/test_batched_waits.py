@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from interpose.driving.batched_waits import BatchedWaits, waits_of
+from tests.patience import PATIENCE
 
 
 class Counting:
@@ -67,7 +68,7 @@ def test_none_is_forgotten_that_is_settled_while_the_loop_takes(monkeypatch: pyt
         early, *late = (arrivals.expect(60) for _ in range(3))
         monkeypatch.setattr(arrivals, "_settled", Racing(arrivals, list(late)))
         arrivals.settled(early)
-        await asyncio.wait_for(asyncio.gather(early, *late), 5)
+        await asyncio.wait_for(asyncio.gather(early, *late), PATIENCE)
 
     asyncio.run(main())
 
@@ -76,7 +77,7 @@ def test_a_short_wait_ends_before_a_long_one_that_started_first() -> None:
     async def main() -> None:
         arrivals = BatchedWaits(asyncio.get_running_loop())
         arrivals.expect(60)
-        await asyncio.wait_for(arrivals.expect(0.01), 5)
+        await asyncio.wait_for(arrivals.expect(0.01), PATIENCE)
 
     asyncio.run(main())
 
@@ -129,9 +130,9 @@ def test_each_wait_ends_when_its_time_is_up(note: str, timeouts: list[float]) ->
             arrivals.forget(wait)
             return loop.time() - start - timeout
 
-        late = await asyncio.wait_for(asyncio.gather(*map(one, timeouts)), 5)
+        late = await asyncio.wait_for(asyncio.gather(*map(one, timeouts)), PATIENCE)
         start = loop.time()  # a timer that ran out leaves room for the next
-        return [*late, await asyncio.wait_for(one(0.01), 5)]
+        return [*late, await asyncio.wait_for(one(0.01), PATIENCE)]
 
     with asyncio.Runner(loop_factory=Unhurried) as runner:
         assert runner.run(main()) == pytest.approx([0.0] * (len(timeouts) + 1), abs=1e-6), note

@@ -84,6 +84,17 @@ def test_no_other_argument_hides_what_runs(
     assert isinstance(guard.intercept(_with(command, arguments)), Deny)
 
 
+SWITCHES = ("force", "approved", "confirmed", "dry_run", "unsafe", "bypass", "skip_guards", "interpose", "sudo")
+
+
+@pytest.mark.parametrize("value", [True, "yes", "allow", "off", {"allow": True}], ids=str)
+@pytest.mark.parametrize("command", ["rm -rf /", "git reset --hard"])
+def test_no_argument_is_a_switch(guard: CommandSafetyGuard, command: str, value: object) -> None:
+    plain = guard.intercept(_call(command))
+    told = {name: type(guard.intercept(_with(command, {name: value}))) for name in SWITCHES}
+    assert told == dict.fromkeys(SWITCHES, type(plain))
+
+
 @pytest.mark.parametrize(
     ("command", "arguments"),
     [

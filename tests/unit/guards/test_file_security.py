@@ -132,7 +132,7 @@ def test_the_engine_refuses_before_anything_is_written() -> None:
     refused = scripted.run(ToolCall("file_write", {"path": "/etc/hosts"}))
     assert refused.response["reason"] == "Writing to '/etc/hosts' is blocked by security policy"
     assert scripted.executed == []
-    assert_denied(scripted.decide(ToolCall("file_edit", {})), reason="Tool 'edit' missing", rule="file-security")
+    assert_denied(scripted.decide(ToolCall("file_edit", {})), reason="Tool 'file_edit' missing", rule="file-security")
     assert_allowed(scripted.decide(ToolCall("file_write", {"path": "/srv/x"})))
 
 

@@ -30,6 +30,7 @@ PRIVATE = (
     "/run/user/1000/interpose/api.sock",
     "/root/.config/interpose/tokens",
     "/Users/ann/Library/Application Support/interpose/tokens",
+    "/Users/ann/Library/Preferences/interpose/passphrase",
     "/srv/moved/ledger/ledger.db",
 )
 """Reading them gives power. The last one is where this process keeps its own."""

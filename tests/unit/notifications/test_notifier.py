@@ -18,6 +18,7 @@ from interpose.notifications.notifier import Notifier
 from interpose.notifications.standing import read_standing
 from interpose.service.service import Service
 from interpose.types import Context, ToolCall
+from tests.patience import PATIENCE
 from tests.receivers import Receiver, receiving
 from tests.servers import service_in
 
@@ -316,7 +317,7 @@ def test_a_store_that_is_gone_is_no_end(service: Service, caplog: pytest.LogCapt
     played.notifier._over = _Quick()
     played.notifier.start()
     for _ in range(3):
-        assert looked.acquire(timeout=20)
+        assert looked.acquire(timeout=PATIENCE)
     played.notifier.stop()
     assert caplog.text.count("nobody is told of questions now: the disk is gone") == 1
 

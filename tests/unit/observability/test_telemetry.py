@@ -19,6 +19,7 @@ from interpose.observability.telemetry import Telemetry, open_telemetry
 from interpose.service.activity import Activity
 from interpose.types import Allow, Context, Deny, Finding, HookPoint, ToolCall, Verdict
 from tests.collectors import Collector, Taking
+from tests.patience import PATIENCE
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SECRET = "the-secret-argument"
@@ -79,7 +80,7 @@ def test_what_a_span_says(collector: Collector) -> None:
         activity.decided(
             verdict(context, outcome="deny", decision=Deny(SECRET, rule="no"), findings=(found,), policy="p1")
         )
-        path, body = collector.taken.get(timeout=20)
+        path, body = collector.taken.get(timeout=PATIENCE)
     assert path == "/else/where"
     assert SECRET.encode() not in body
     (sent,) = ExportTraceServiceRequest.FromString(body).resource_spans
@@ -106,7 +107,7 @@ def test_numbers_are_sent(collector: Collector) -> None:
     with sending(activity, metrics=collector.url):
         activity.decided(verdict(Context()))
         activity.decided(verdict(Context(), outcome="deny", decision=Deny("no")))
-    path, body = collector.taken.get(timeout=20)  # the last numbers are sent at the end
+    path, body = collector.taken.get(timeout=PATIENCE)  # the last numbers are sent at the end
     assert path == "/v1/metrics"
     scopes = [s for each in ExportMetricsServiceRequest.FromString(body).resource_metrics for s in each.scope_metrics]
     sent = {metric.name: metric for scope in scopes for metric in scope.metrics}
@@ -121,7 +122,7 @@ def test_a_collector_that_hangs_delays_nobody(collector: Collector, monkeypatch:
     activity = Activity()
     with sending(activity, traces=collector.url) as made:
         activity.decided(verdict(Context()))
-        assert collector.hanging.wait(20)
+        assert collector.hanging.wait(PATIENCE)
         start = monotonic()
         for _ in range(1000):
             activity.decided(verdict(Context()))

@@ -10,7 +10,7 @@ import pytest
 
 from interpose.build import open_service
 from interpose.config.load import load
-from interpose.install import running_agents as processes
+from interpose.platforms.linux import process_table as processes
 from interpose.server import agents_heard as looking
 from interpose.server.agents_heard import AgentsHeard, agents_heard
 from interpose.types import Context, ToolCall
@@ -21,7 +21,7 @@ SESSION = "5f0c2a11-7f1e-4a53-9d43-0a63f6a0d111"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(processes, "PROCESSES", tmp_path / "no-processes")
+    monkeypatch.setattr(processes, "PROC", tmp_path / "no-processes")
     return new_home(tmp_path / "home", monkeypatch)
 
 

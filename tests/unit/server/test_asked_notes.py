@@ -16,6 +16,7 @@ from interpose.server.asked_notes import AskedNotes
 from interpose.surfaces.hook_clients.client_files import notes_directory
 from interpose.types import Finding, HookPoint
 from tests.hooked import Hooks
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 1, 31, 8, tzinfo=UTC)
 ASKED = Question(
@@ -37,7 +38,7 @@ def notes(hooks: Hooks) -> AskedNotes:
 
 def shown(hooks: Hooks, session: str = "7f3a-1", **more: str) -> list[str]:
     told = json.dumps({"session_id": session, "version": "2.1.327", **more}).encode()
-    done = subprocess.run([str(hooks.line)], check=True, capture_output=True, input=told, timeout=30)
+    done = subprocess.run([str(hooks.line)], check=True, capture_output=True, input=told, timeout=PATIENCE)
     assert done.stderr == b""
     return done.stdout.decode().splitlines()
 

@@ -11,6 +11,7 @@ from interpose.server.hook_routes import routes
 from interpose.surfaces.http.incoming import LARGE
 from interpose.types import Allow, ToolCall
 from tests.hooked import event_of
+from tests.patience import PATIENCE
 from tests.servers import running, service_in
 
 
@@ -35,7 +36,7 @@ def test_a_large_event_keeps_nobody_waiting(tmp_path: Path) -> None:
         registry.add(id="dwelling", name="tool.before", interceptor=dwelling)  # type: ignore[attr-defined]  # it is one
         with running(routes(service)) as server, ThreadPoolExecutor(1) as pool:
             large = pool.submit(server.post, "/hook/claude-code", json.loads(event_of(f"echo {'x' * LARGE}")))
-            assert dwelling.begun.wait(10)
+            assert dwelling.begun.wait(PATIENCE)
             assert server.post("/hook/claude-code", json.loads(event_of("ls"))).headers["x-interpose-exit"] == "0"
             dwelling.released.set()
             assert large.result().headers["x-interpose-exit"] == "0"

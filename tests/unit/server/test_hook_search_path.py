@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from interpose.server.hook_routes import search_path_of
+from tests.patience import PATIENCE
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux tells what a process was started with")
@@ -18,7 +19,7 @@ def test_the_path_that_a_process_was_started_with() -> None:
         assert hook.stdout is not None
         hook.stdout.readline()  # Popen returns before the kernel knows the new program's environment
         assert search_path_of(hook.pid) == "/a:/b"
-        hook.communicate(b"\n", timeout=60)
+        hook.communicate(b"\n", timeout=PATIENCE)
 
 
 def test_an_unknown_process_has_no_path() -> None:

@@ -10,6 +10,7 @@ import pytest
 from interpose.ledger.ledger import LedgerStatus
 from interpose.server import ledger_alarm as alarms
 from interpose.server.ledger_alarm import LedgerAlarm
+from tests.patience import PATIENCE
 
 
 def status(problem: str = "", log_problem: str = "") -> LedgerStatus:
@@ -47,7 +48,7 @@ def test_it_looks_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
             return status()
 
         watching = asyncio.create_task(LedgerAlarm(look).watch())
-        await asyncio.wait_for(enough.wait(), 10)
+        await asyncio.wait_for(enough.wait(), PATIENCE)
         watching.cancel()
 
     asyncio.run(main())

@@ -18,6 +18,7 @@ from interpose.policy.judge.rulings import Failed, JudgedRule, Objects, Permits
 from interpose.policy.rules import Level, Rule
 from interpose.types import Context, ToolCall, ToolOutcome
 from tests.judges import KEY, Provider, ai_rule, asked, fenced, send, serving
+from tests.patience import PATIENCE
 
 BOMB = ToolCall("exec", {"command": "make bomb"})
 CAKE = ToolCall("exec", {"command": "make cake"})
@@ -42,7 +43,7 @@ class Heard:
 
     def wait(self, count: int) -> dict[str, Any]:
         for _ in range(count):
-            assert self._count.acquire(timeout=20)
+            assert self._count.acquire(timeout=PATIENCE)
         return {each.rule.id: each.ruling for each in self.said}
 
 
@@ -280,9 +281,9 @@ def test_the_limit_of_calls_at_a_time_is_kept(provider: Provider) -> None:
         calls = [ToolCall("exec", {"command": f"make {number}"}) for number in range(8)]
         waiting = [asyncio.ensure_future(judge.judge(call, [ai_rule()])) for call in calls]
         for _ in range(2):
-            assert await asyncio.to_thread(provider.arrived.acquire, timeout=20)
+            assert await asyncio.to_thread(provider.arrived.acquire, timeout=PATIENCE)
         waiting.append(asyncio.ensure_future(other.judge(BOMB, [ai_rule()])))
-        assert await asyncio.to_thread(provider.arrived.acquire, timeout=20)
+        assert await asyncio.to_thread(provider.arrived.acquire, timeout=PATIENCE)
         assert "make bomb" in json.dumps(provider.requests[2])
         provider.release.set()
         await asyncio.gather(*waiting)
