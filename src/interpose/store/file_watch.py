@@ -29,7 +29,7 @@ class DatabaseWatch:
         self._identity, self._changed = (made.st_ino, made.st_dev), (made.st_size, made.st_mtime_ns)
         self._handle = _handle_of(self._identity)
         # What was overwritten before may have its first page in the log alone, until a checkpoint puts it back.
-        self._begins_well = self._begins_with_magic()
+        self._begins_well = self._begins_with_magic() is True
         self._wal_identity: Seen | None = None
         self._wal_size = 0
 
@@ -71,18 +71,27 @@ class DatabaseWatch:
     def _look_closer(self, changed: Seen) -> str:
         if changed == self._changed:
             return ""
-        if self._handle >= 0 and self._is_ours():
-            if self._begins_with_magic():
+        match self._begins_with_magic():
+            case True:
                 self._begins_well = True
-            elif self._begins_well:
+            case False if self._begins_well:
                 return f"{self._path} was overwritten"
+            case _:
+                pass
         if why := self._is_readable():
             return f"{self._path} was changed by somebody else: {why}"
         self._changed = changed
         return ""
 
-    def _begins_with_magic(self) -> bool:
-        return self._handle >= 0 and os.pread(self._handle, len(_MAGIC), 0) == _MAGIC
+    def _begins_with_magic(self) -> bool | None:
+        """None if it can't be told: the handle may be another connection's, and gone by now."""
+        if self._handle < 0 or not self._is_ours():
+            return None
+        try:
+            beginning = os.pread(self._handle, len(_MAGIC), 0)
+        except OSError:
+            return None
+        return beginning == _MAGIC if self._is_ours() else None
 
     def _is_ours(self) -> bool:
         """SQLite may have given its handle back, and another file may have got its number."""
