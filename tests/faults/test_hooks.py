@@ -59,6 +59,11 @@ def _denied(done: Done) -> bool:
     return done.code == 0 and json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+def _refused(done: Done) -> bool:
+    """Denied in words, or by the exit code that refuses: on a busy machine its time may be up."""
+    return done.code == 2 or _denied(done)
+
+
 def test_every_way_gives_the_same_answer(hooks: Hooks) -> None:
     with ServerProcess(hooks.home):
         for body in (event_of("git status"), event_of(BAD), b"{", event_of("ls", hook_event_name="Nothing")):
@@ -93,7 +98,7 @@ def test_a_server_that_is_gone_or_hangs_opens_nothing(
     with ServerProcess(hooks.home) as server:
         assert hooks.socket.exists()
         fault(server)
-        assert _denied(hooks.run(way, event_of(BAD)))
+        assert _refused(hooks.run(way, event_of(BAD)))
 
 
 @pytest.mark.parametrize("way", ["bash", "python"])
@@ -108,7 +113,7 @@ def test_a_server_that_is_killed_while_it_answers_opens_nothing(way: str, hooks:
         # The event is read and a socket is there: it waits for its answer.
         until(lambda: any("socket:" in target for target in _open_files(hook.pid)))
         _kill(server)
-        assert _denied(finished(hook, b""))
+        assert _refused(finished(hook, b""))
 
 
 def test_a_wrong_token_is_no_answer(hooks: Hooks) -> None:
