@@ -58,6 +58,7 @@ class Hooks:
         self.line = others[0] if others else None
         """What a host runs each second to show what is asked."""
         self.command, self.program, self._without_bash = client.command, client.program, client.without_bash
+        self.telling = client.telling
         for file in client.files:
             file.path.parent.mkdir(parents=True, exist_ok=True)
             file.path.write_text(file.text, encoding="utf-8")

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from interpose.ledger import search
 from interpose.service.service import Service
+from interpose.store.protocols import Query
 from tests.governed_agents import Claude, opened, text_of_reply
 from tests.seeded_sessions import FILE, READ, TASK, age, kept, log_of, refused
 from tests.servers import Running, bearer
@@ -100,6 +104,97 @@ def test_planner_checker_stall(claude: Claude) -> None:
         told.append(claude.after("Task", task, result).get("additionalContext", ""))
     assert told[:3] == ["", "", ""]
     assert "The checker found the same issues" in told[3]
+
+
+def launch(claude: Claude, kind: str, part: str) -> int:
+    """An agent in the background, as Claude Code starts each of them unless its model wants to wait. Its number."""
+    task = TASK | {"subagent_type": kind, "prompt": f"work on {part}"}
+    assert claude.before("Task", task)[0] == ""
+    number = claude._calls
+    launched = {"isAsync": True, "status": "async_launched", "agentId": f"agent-{number}", "prompt": task["prompt"]}
+    claude.after("Task", task, launched)
+    claude.event("SubagentStart", agent_id=f"agent-{number}", agent_type=kind)
+    return number
+
+
+def hand_back(claude: Claude, kind: str, number: int, answer: str) -> None:
+    """It answers and stops. The host tells the agent that started it, and drops what a hook says beside that."""
+    stops = {"agent_id": f"agent-{number}", "agent_type": kind, "stop_hook_active": False}
+    assert claude.event("SubagentStop", last_assistant_message=answer, **stops) == {}
+    told = f"<task-notification>\n<task-id>agent-{number}</task-id>\n<result>{answer}</result>\n</task-notification>"
+    assert claude.event("UserPromptSubmit", prompt=told) == {}
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["told once", "read once more"])
+@pytest.mark.parametrize(
+    ("answer", "told", "rounds"),
+    [(REVIEW, "The checker found the same issues", 4),
+     ("Verdict: FAIL\n- no tests", "The validator reported the same 3 times", 3)],
+)  # fmt: skip
+def test_stalls_of_agents_in_the_background(
+    claude: Claude, answer: str, told: str, rounds: int, *, again: bool
+) -> None:
+    """The same, where the call was answered before its agent: what that answers is heard when it stops, and counts
+    once, also if it is read once more."""
+    claude.use(*READ)
+    heard = []
+    for part in ("auth", "billing", "cache", "database")[:rounds]:
+        number = launch(claude, "validator", part)
+        hand_back(claude, "validator", number, answer)
+        said = {"result": answer} if again else {"status": "running"}
+        read = claude.after("TaskOutput", {"task_id": f"agent-{number}"}, said, key=900 + number)
+        claude.before("Grep", {"pattern": part})
+        after = claude.after("Grep", {"pattern": part}, [f"{part}.py"])
+        heard.append(read.get("additionalContext", "") + after.get("additionalContext", ""))
+    assert heard[:-1] == [""] * (rounds - 1)
+    assert told in heard[-1]
+
+
+def test_an_agent_that_was_waited_for_counts_once(claude: Claude) -> None:
+    """Claude Code says that it stopped, and then gives its answer as the result of the call."""
+    claude.use(*READ)
+    for part in ("auth", "billing", "cache"):
+        task = TASK | {"subagent_type": "validator", "prompt": f"check {part}"}
+        assert claude.before("Task", task)[0] == ""
+        number, who = claude._calls, {"agent_id": f"agent-{part}", "agent_type": "validator"}
+        claude.event("SubagentStart", **who)
+        claude.event("SubagentStop", last_assistant_message=REVIEW, **who)
+        result = {"status": "completed", "agentId": f"agent-{part}", "content": [{"type": "text", "text": REVIEW}]}
+        assert claude.after("Task", task, result, key=number) == {}
+        claude.use("Grep", {"pattern": part}, [f"{part}.py"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "act", "state"),
+    [("Done. All tests pass.", "task-done", "done"), ("It failed with an error", "task-failed", "failed")],
+)
+def test_work_in_the_background_is_over_when_its_agent_stops(
+    service: Service, claude: Claude, answer: str, act: str, state: str
+) -> None:
+    """`Task outcome recording`: what was only launched is neither done nor failed."""
+    claude.use(*READ)
+    number = launch(claude, "builder", "auth")
+    assert [one.state for one in kept(service).delegations] == ["working"]
+    service.ledger.flush()
+    assert search(service.store, Query(tool="governance"), 5) == []
+    hand_back(claude, "builder", number, answer)
+    assert [one.state for one in kept(service).delegations] == [state]
+    service.ledger.flush()
+    [record] = search(service.store, Query(tool="governance"), 5)
+    assert isinstance(record.arguments, dict)
+    assert record.arguments["act"] == act
+
+
+def test_work_in_the_background_that_is_over_leaves_room(tmp_path: Path) -> None:
+    """`Delegation tracking`: as many at the same time as the role may have, and no fewer afterwards."""
+    rules = "delegates: {to: [builder, validator], at_once: 1}"
+    with opened(tmp_path, FILE.replace("delegates: {to: [builder, validator]}", rules)) as service:
+        claude = Claude(service, tmp_path)
+        claude.use(*READ)
+        number = launch(claude, "builder", "auth")
+        assert "at the same time" in claude.before("Task", TASK)[1]
+        hand_back(claude, "builder", number, "Done.")
+        launch(claude, "builder", "billing")
 
 
 def test_validator_fix_stall(service: Service, claude: Claude, tmp_path: Path) -> None:

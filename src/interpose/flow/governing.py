@@ -53,8 +53,9 @@ class Governing(Protocol):
     def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> Flow[None]:
         """Called when it is known what came of a call. Raises nothing that matters to the call."""
 
-    def heard(self, context: Context, event: SessionWords) -> Flow[str]:
-        """The host tells of a session. What the agent should be told of its role and rules; empty if nothing."""
+    def heard(self, context: Context, event: SessionWords, said: str = "") -> Flow[str]:
+        """The host tells of a session. What the agent should be told of its role and rules; empty if nothing. `said` is
+        what an agent answered that stopped."""
 
     def due(self, context: Context) -> Flow[str]:
         """What the agent of this session is still to be told, once; empty if nothing."""

@@ -44,12 +44,32 @@ def with_delegation_ended(session: GovernedSession, id: str, *, failed: bool, no
     return replace(session, delegations=tuple(after(one) for one in session.delegations))
 
 
-def with_agent_stopped(session: GovernedSession, id: str, now_ns: int) -> GovernedSession:
-    """The session when the host says that an agent stopped: what it worked on is done."""
-    now, agent = time_in(session, now_ns), short(id)
+def with_delegation_launched(session: GovernedSession, id: str, now_ns: int) -> GovernedSession:
+    """The session when the call was answered at once, and its agent works in the background. An agent that was not
+    heard of yet may never be: such work is over, and begins anew when its agent is heard of."""
+    now = time_in(session, now_ns)
 
     def after(one: Delegation) -> Delegation:
-        return replace(one, state="done", ended_ns=now) if one.agent == agent and one.state == "working" else one
+        if not began(one, id):
+            return one
+        one = replace(one, detached=True)
+        return replace(one, state="done", ended_ns=now) if one.state == "pending" else one
+
+    return replace(session, delegations=tuple(after(one) for one in session.delegations))
+
+
+def background_work_of(session: GovernedSession, agent: str) -> Delegation | None:
+    """The work of an agent whose call was answered before it was done; None if it has none."""
+    return next((one for one in session.delegations if agent and one.agent == short(agent) and one.detached), None)
+
+
+def with_agent_stopped(session: GovernedSession, id: str, now_ns: int, *, failed: bool = False) -> GovernedSession:
+    """The session when the host says that an agent stopped: what it worked on is over."""
+    now, agent = time_in(session, now_ns), short(id)
+    state: DelegationWord = "failed" if failed else "done"
+
+    def after(one: Delegation) -> Delegation:
+        return replace(one, state=state, ended_ns=now) if one.agent == agent and one.state == "working" else one
 
     return replace(session, delegations=tuple(after(one) for one in session.delegations)) if agent else session
 

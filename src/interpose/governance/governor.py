@@ -31,6 +31,7 @@ from interpose.governance.outcomes import (
     arrived,
     asked_in_vain,
     ended,
+    handed_back,
     handed_on,
     heard_of,
     is_delegation,
@@ -205,18 +206,25 @@ class Governor:
         for one in told:
             yield from self._told(replace(one, session=session), view.key)
 
-    def heard(self, context: Context, event: SessionWords) -> Flow[str]:
-        """An event of a session, and the text that its agent should read."""
+    def heard(self, context: Context, event: SessionWords, said: str = "") -> Flow[str]:
+        """An event of a session, and the text that its agent should read. `said` is what an agent answered that
+        stopped."""
         seats, key = self._seats(context), session_key(context)
         left = yield from self._left(seats, context, key)
         texts: list[str] = []
+        told: list[SessionNews] = []
 
         def change(last: GovernedSession | None) -> GovernedSession:
-            session, text = heard_of(last, context, seats, event, self._clock(), left)
-            texts[:] = [text]
+            now, found = self._clock(), list[SessionNews]()
+            if event == "agent-stop" and last is not None:
+                last, found = handed_back(last, context, self._seats, said, now)
+            session, text = heard_of(last, context, seats, event, now, left)
+            texts[:], told[:] = [text], found
             return session
 
-        yield from _blocking(self.keeper.change, key, change)
+        session = yield from _blocking(self.keeper.change, key, change)
+        for one in told:
+            yield from self._told(replace(one, session=session), key)
         return texts[-1] if texts else ""
 
     def due(self, context: Context) -> Flow[str]:

@@ -5,18 +5,20 @@ let_through  it may run: a first tool was used, a delegation begun, what was war
 handed_on    a command of the host was let through
 ended        what came of it: counted, looked at for stalls, a delegation over; and what is to be told of it
 asked_in_vain  a question about a stall that nobody answered
+handed_back  an agent stopped that worked in the background: what it answered is what came of the call that started it
 heard_of     the host tells of the session: the next one, and what its agent should read
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.flow.governing import SessionWords
+from interpose.governance.agent_tree import background_work_of, with_delegation_launched
 from interpose.governance.budgets import Left
 from interpose.governance.chains import validated_names, with_success
 from interpose.governance.check_rounds import round_of, round_stall, with_round
@@ -30,12 +32,12 @@ from interpose.governance.host_commands import commands_in
 from interpose.governance.identity import is_below
 from interpose.governance.rulebook import Seat
 from interpose.governance.rulings import RULE_PREFIX
-from interpose.governance.said_results import tells_failure
+from interpose.governance.said_results import is_launched, tells_failure
 from interpose.governance.session_bounds import short
 from interpose.governance.session_states import SessionEvent, after_event, counted, new_session, strictest
 from interpose.governance.session_texts import session_text, warning_of
-from interpose.governance.sessions import AgentNotice, GovernedSession, SeenViolation
-from interpose.governance.spawns import delegation_of
+from interpose.governance.sessions import AgentNotice, GovernedSession, SeenStep, SeenViolation
+from interpose.governance.spawns import collects, delegation_of
 from interpose.governance.stalls import (
     StallAnswer,
     asked_again,
@@ -242,13 +244,43 @@ def _with_task(
     target = delegation_of(call)
     if target is None:
         return session, []
+    if is_launched(outcome.result):  # how it ended is told when its agent stops
+        return with_delegation_launched(session, call.call_id, now_ns), []
     failed = tells_failure(outcome)
     session = with_delegation_ended(session, call.call_id, failed=failed, now_ns=now_ns)
-    told = SessionNews(
+    return session, [_task_over(session, call, target, failed=failed, now_ns=now_ns)]
+
+
+def _task_over(session: GovernedSession, call: ToolCall, target: str, *, failed: bool, now_ns: int) -> SessionNews:
+    return SessionNews(
         word="task", at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=f"{RULE_PREFIX}task",
         text=f"{target}: {'failed' if failed else 'done'}", failed=failed,
     )  # fmt: skip
-    return session, [told]
+
+
+def handed_back(
+    session: GovernedSession, context: Context, seats_of: Callable[[Context], Sequence[Seat]], said: str, now_ns: int
+) -> tuple[GovernedSession, list[SessionNews]]:
+    """The session when an agent stopped, by what it answered. Of one that worked while its call waited nothing is told
+    here: the same is the result of that call."""
+    work = background_work_of(session, context.agent_id)
+    if work is None:
+        return session, []
+    above = session.agent(work.by)
+    of_whom = replace(
+        context, agent_id=work.by, agent_type=above.name if above is not None and work.by else "", role=work.from_role
+    )
+    call = ToolCall("task", {"subagent_type": work.target}, work.id, context=of_whom)
+    outcome = ToolOutcome(call, said)
+    told: list[SessionNews] = []
+    if work.state == "working":
+        failed = tells_failure(outcome)
+        session = with_agent_stopped(session, context.agent_id, now_ns, failed=failed)
+        told = [_task_over(session, call, work.target or "an agent", failed=failed, now_ns=now_ns)]
+    heard = tuple(replace(one, reported=True) if one.id == work.id else one for one in session.delegations)
+    session = replace(session, delegations=heard)
+    session, stalls = _with_reports(session, seats_of(of_whom), call, outcome, now_ns)
+    return session, told + stalls
 
 
 def _with_stalls(
@@ -259,19 +291,35 @@ def _with_stalls(
     if session.halt is not None:
         return session, []
     step = step_of(call, outcome, home_directory())
-    session = with_step(session, step)
-    if (seen := round_of(call, outcome)) is not None:
+    return _with_reports(with_step(session, step), view.seats, call, outcome, now_ns, step)
+
+
+def _with_reports(
+    session: GovernedSession,
+    seats: Sequence[Seat],
+    call: ToolCall,
+    outcome: ToolOutcome,
+    now_ns: int,
+    step: SeenStep | None = None,
+) -> tuple[GovernedSession, list[SessionNews]]:
+    """The same for what an agent or a tool reports. Without a `step` it is no result of a call."""
+    if session.halt is not None:
+        return session, []
+    agent, known = short(call.context.agent_id), step is not None and _is_known(session, call)
+    if (seen := None if known else round_of(call, outcome)) is not None:
         session = with_round(session, seen)
-    report = report_of(call, outcome) if seen is None else None
+    report = report_of(call, outcome) if seen is None and not known else None
     if report is not None:
         session = with_report(session, report)
     found: list[tuple[Seat, StallAnswer]] = []
-    for seat in view.seats:
-        answers = [stall_of(seat.book.stalls, session, step, (call.original_name or call.name)[:100])]
+    for seat in seats:
+        answers: list[StallAnswer | None] = []
+        if step is not None:
+            answers.append(stall_of(seat.book.stalls, session, step, (call.original_name or call.name)[:100]))
         if seen is not None:
-            answers.append(round_stall(seat.book.stalls, session, step.agent))
+            answers.append(round_stall(seat.book.stalls, session, agent))
         if report is not None and not report.passed:
-            answers.append(report_stall(seat.book.stalls, session, step.agent))
+            answers.append(report_stall(seat.book.stalls, session, agent))
         found += [(seat, answer) for answer in answers if answer is not None]
     told = [
         SessionNews(
@@ -287,6 +335,12 @@ def _with_stalls(
         return session, told
     session, said = _escalated(session, max(blocking, key=lambda answer: _GRAVITY[answer.word]), call, now_ns)
     return session, [*told, said]
+
+
+def _is_known(session: GovernedSession, call: ToolCall) -> bool:
+    """Whether a call only reads again what was counted when its agent stopped: Claude Code's `TaskOutput`."""
+    heard = {one.agent for one in session.delegations if one.reported}
+    return collects(call) and any(isinstance(said, str) and short(said) in heard for said in call.arguments.values())
 
 
 def _escalated(

@@ -62,6 +62,12 @@ def said_text(result: object) -> str:
     return "\n".join(_texts(result, _DEEPEST))[:MOST_TEXT]
 
 
+def is_launched(result: object) -> bool:
+    """Whether a result only says that an agent works in the background, as Claude Code's does unless its model asks for
+    the answer: `{"isAsync": true, "status": "async_launched", "agentId": ...}`."""
+    return isinstance(result, dict) and (result.get("isAsync") is True or result.get("status") == "async_launched")
+
+
 def tells_failure(outcome: ToolOutcome) -> bool:
     """Whether work failed by what its result says, and not only by what its host calls it."""
     if outcome.is_error:

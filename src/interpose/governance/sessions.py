@@ -93,6 +93,8 @@ class Delegation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Under which role of which rulebook it was given: `user/coordinator`."""
     detached: bool = False
     """The call that asked for it was answered at once: the agent works on."""
+    reported: bool = False
+    """Its host said what the agent of such work answered in the end."""
 
 
 class SpawnCount(Struct, frozen=True, forbid_unknown_fields=True):

@@ -76,10 +76,15 @@ def reporter_of(call: ToolCall) -> Reporter:
     program prints, is no report."""
     if call.name in _ONLY_TOOLS:
         return ""
-    names = (call.original_name or call.name, call.name)
-    if _spawner(call) or any(plain_name(name) in _COLLECTS for name in names if mcp_name(name) is None):
+    if _spawner(call) or collects(call):
         return "agent"
     return "" if call.name in _KNOWN else "tool"
+
+
+def collects(call: ToolCall) -> bool:
+    """Whether a call hands on what an agent answered that was started before."""
+    names = (call.original_name or call.name, call.name)
+    return any(plain_name(name) in _COLLECTS for name in names if mcp_name(name) is None)
 
 
 def spawn_of(call: ToolCall) -> Spawn | None:

@@ -190,7 +190,7 @@ def _with_hooks(
         now = HooksFile(text, setup)
         # A project's line would take the place of its users' own ones.
         line = client.line if target.scope == "user" and wait and not now.has_others_line(ours) else ""
-        wanted = hooks_of(wanted_setup, client.command, seconds, wait, line)
+        wanted = hooks_of(wanted_setup, client.command, seconds, wait, line, client.telling)
         if now.has(wanted, ours):
             kept = was or _new_record(target, found.path, fail_open=fail_open, made=EVERYTHING)
             return (_change(found, text),), replace(kept, fail_open=fail_open)

@@ -217,10 +217,11 @@ class Service:
         flow = self.policies.anywhere().for_stranger().flow(context, confirm=TheyAsk())
         return Hosted(flow, PendingCalls(), context, can, self.activity.count)
 
-    def session_heard(self, context: Context, event: SessionWords) -> Flow[str]:
-        """A host tells of a session. What its agent should be told; empty if nothing, or if nobody governs it."""
+    def session_heard(self, context: Context, event: SessionWords, said: str = "") -> Flow[str]:
+        """A host tells of a session. What its agent should be told; empty if nothing, or if nobody governs it. `said`
+        is what an agent answered that stopped."""
         governor = self.policies.engine(context).governor
-        return "" if governor is None else (yield from governor.heard(context, event))
+        return "" if governor is None else (yield from governor.heard(context, event, said))
 
     def rulebooks(self, context: Context) -> tuple[Rulebook, ...]:
         """The governance files that hold for a context; none where nothing is governed."""

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from tests.e2e.agents.dialects import DIALECTS, Dialect, ToolUse
+from tests.e2e.agents.dialects import DIALECTS, Dialect, ToolUse, Turn
 
 LAST_WORD = "done"
 
@@ -27,7 +27,7 @@ class FakeModel:
 
     def __init__(self, steps: Sequence[ToolUse] = ()) -> None:
         self.steps = tuple(steps)
-        self.sub_agents: dict[str, tuple[ToolUse, ...]] = {}
+        self.sub_agents: dict[str, tuple[Turn, ...]] = {}
         """What sub-agents do, by a text that stands in what they are told before all else."""
         self.sub_results: dict[str, list[str]] = {}
         self.results: list[str] = []

@@ -81,6 +81,8 @@ def run_governed(
             from tests.e2e.agents.governed_texts import texts  # which stands on this module
 
             row |= texts(agent, parts, place)
+        if agent.host == "claude-code":
+            row |= {name: _stall(agent, parts, place, *one) for name, one in STALLS.items()}
         for name, seen in row.items():
             say(f"· {agent.host} {agent.version}, {name}: {seen.word}")
     return rows
@@ -108,6 +110,40 @@ def _row(home: Home, agent: Agent, team: Team) -> dict[str, Seen]:
         if "worker" in known and "coordinator" in known
         else Seen(f"NO: {known[:300]}", good=False),
     }
+
+
+def _stall(
+    agent: Agent, parts: Mapping[str, Path], place: Path, answer: str, told: str, times: int, wait: bool
+) -> Seen:
+    """A sub-agent that answers the same again and again, started in the background or waited for."""
+    team = TEAMS[agent.host]
+    with Home(place / f"{agent.host}-{times}-{wait}", agent, parts) as home:
+        home.configure(20, POLICY)
+        home.write(".config/interpose/governance.yaml", GOVERNANCE.replace("HOST", agent.host))
+        home.install()
+        definition = home.project / team.file
+        definition.parent.mkdir(parents=True)
+        definition.write_text(team.text, encoding="utf-8")
+        (home.project / "known.txt").write_text("known")
+        home.sub_agent(MARK, [answer])
+        steps: list[ToolUse] = []
+        for number in range(times):
+            task = team.task("builder")
+            more = {"prompt": f"Check plan {number}.", "run_in_background": not wait}
+            read = ToolUse("Read", {"file_path": str(home.project / "known.txt"), "limit": number + 1})
+            steps += [ToolUse(task.tool, task.arguments | more), *[read] * (not wait)]
+        run = home.run(steps)
+        return Seen("told") if home.model_saw(told) else Seen(f"NOT TOLD: {run.results[-1][:300]!r}", good=False)
+
+
+STALLS = {
+    f"{kind} stall, {'waited for' if wait else 'in the background'}": (answer, told, times, wait)
+    for kind, answer, told, times in (
+        ("planner-checker", "Review:\n- no tests\n\nScore: 4/10", "The checker found the same issues", 4),
+        ("validator-fix", "Verdict: FAIL\n- no tests", "The validator reported the same", 3),
+    )
+    for wait in (True, False)
+}
 
 
 def _refused(rule: str, shown: str, file: str) -> Seen:

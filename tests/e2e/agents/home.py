@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.e2e import terminals
 from tests.e2e.agents import mcp_server
-from tests.e2e.agents.dialects import ToolUse
+from tests.e2e.agents.dialects import ToolUse, Turn
 from tests.e2e.agents.fake_model import FakeModel
 from tests.e2e.agents.known import Agent, Around, Started
 from tests.e2e.agents.terminal import Terminal
@@ -123,7 +123,7 @@ class Home:
         """What the model was sent, in order."""
         return tuple(body for _, body in self._model.requests if body is not None)
 
-    def sub_agent(self, told: str, steps: Sequence[ToolUse]) -> None:
+    def sub_agent(self, told: str, steps: Sequence[Turn]) -> None:
         """What the model of a sub-agent wants that is told this before all else."""
         self._model.sub_agents[told] = tuple(steps)
 

@@ -267,6 +267,23 @@ def test_a_client_that_is_none_is_a_refusal(shell: str, note: str, does: str | N
     assert done.stderr.splitlines()[-1] == said, note
 
 
+@pytest.mark.parametrize(("note", "does"), NO_CLIENTS, ids=[case[0] for case in NO_CLIENTS])
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_client_that_only_tells_holds_nothing_up(shell: str, note: str, does: str | None, tmp_path: Path) -> None:
+    """Claude Code takes a 2 after `SubagentStop` for a wish that the agent goes on."""
+    home = tmp_path / "a && exit 0; b"
+    home.mkdir()
+    hooks = Hooks(home)
+    if does is None:
+        shutil.rmtree(hooks.bash.parent)
+    else:
+        hooks.bash.write_text(f"#!/bin/sh\n{does}\n")
+        hooks.bash.chmod(0o700)
+    command = [shell, "-c", hooks.telling]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("", 0), note
+
+
 @pytest.mark.parametrize("name", ["my 'home' $HOME `id`", "a;b", 'a"b', "a&b"])
 def test_a_place_that_a_shell_would_take_apart_is_not_named(name: str, tmp_path: Path) -> None:
     home = tmp_path / name

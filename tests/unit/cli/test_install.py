@@ -42,9 +42,9 @@ def test_five_lines_are_shown_and_undone(settings: Path, capsys: pytest.CaptureF
     shown = capsys.readouterr().out.splitlines()
     assert [line[:12].strip() for line in shown[:5]] == LABELS
     assert shown[1] == "file        ~/.claude/settings.json; a copy of it is kept"
-    assert shown[2] == "events      9: PreToolUse and PermissionRequest decide, 7 report"
+    assert shown[2] == "events      10: PreToolUse and PermissionRequest decide, 8 report"
     changes = (
-        "adds 9 hooks and the statusLine, and changes nothing else; writes 3 files in ~/.local/state/interpose/hooks"
+        "adds 10 hooks and the statusLine, and changes nothing else; writes 3 files in ~/.local/state/interpose/hooks"
     )
     assert shown[3] == f"changes     {changes}"
     assert shown[5] == "Claude Code: installed at ~/.claude/settings.json."
@@ -58,7 +58,7 @@ def test_five_lines_are_shown_and_undone(settings: Path, capsys: pytest.CaptureF
     assert "Claude Code is already installed at ~/.claude/settings.json." in again
     assert main(["uninstall", "claude-code"]) == 0
     gone = capsys.readouterr().out
-    assert "changes     removes 9 hooks and the statusLine, and nothing else; removes 3 files in" in gone
+    assert "changes     removes 10 hooks and the statusLine, and nothing else; removes 3 files in" in gone
     assert "Claude Code: uninstalled at" in gone
     assert settings.read_text(encoding="utf-8") == TEXT
     assert main(["uninstall", "claude-code"]) == 0
@@ -174,7 +174,7 @@ def test_a_dry_run_changes_nothing(verb: str, settings: Path, home: Path, capsys
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
     assert main([verb, "claude-code", "--dry-run"]) == 0
     shown = capsys.readouterr().out
-    assert "9 hooks" in shown
+    assert "10 hooks" in shown
     assert "this was a dry run" in shown
     assert "Next:" not in shown
     assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
@@ -200,7 +200,7 @@ def test_for_programs(settings: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (told["ok"], told["done"], told["scope"]) == (True, True, "user")
     assert [change["change"] for change in told["changes"]] == ["created", "created", "created", "changed"]
     assert '+    "PreToolUse": [' in told["changes"][-1]["diff"]
-    assert told["summary"]["events"] == "9: PreToolUse and PermissionRequest decide, 7 report"
+    assert told["summary"]["events"] == "10: PreToolUse and PermissionRequest decide, 8 report"
     settings.write_text("{", encoding="utf-8")
     assert main(["install", "claude-code", "--json"]) == 1
     assert "line 1, column 2" in json.loads(capsys.readouterr().out)["problem"]

@@ -18,7 +18,7 @@ from tests.unit.install.homes import installed, loose, new_home, target, tree, u
 
 CASES = Path(__file__).parents[2] / "cases" / "install"
 WITH_A_FILE = [name for name, host in HOSTS.items() if host.facts.setup.layout in ("groups", "flat")]
-_NOW = re.compile(r"(?P<client>[^\s\"]*/interpose/hooks/[\w-]+) && exit 0; /bin/sh -c '[^']*'; exit 2")
+_NOW = re.compile(r"(?P<client>[^\s\"]*/interpose/hooks/[\w-]+) (?:&& exit 0; /bin/sh -c '[^']*'; exit 2|; exit 0)")
 _TEXT = "Refused by Interpose. If no reason is given, run interpose doctor."
 
 

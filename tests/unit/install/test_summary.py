@@ -57,7 +57,7 @@ def test_older_hooks_are_replaced(home: Path) -> None:
     installed(where)
     where.path.write_text(where.path.read_text().replace("exit 2", "exit  2"))
     lines = {line.label: line.text for line in summary(plan_install(where, load()), HostVersion())}
-    assert lines["changes"] == "replaces 9 hooks and the statusLine of ours, and changes nothing else"
+    assert lines["changes"] == "replaces 10 hooks and the statusLine of ours, and changes nothing else"
 
 
 def test_the_version_is_what_the_program_says(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,7 @@ _TAKE_OUT = "take this hook out of your agent's settings"
 """A client serves every settings file that names it; the line behind it there says which file that is."""
 _PLAIN = re.compile(r"[A-Za-z0-9/._+@-]+")
 """What no shell takes for anything but itself."""
+_ENDS = " && exit 0; "
 _IMPORTS = (
     "from interpose.surfaces.hook_clients.programs.socket_client import "
     "LARGEST, BrokenError, NobodyError, PersonWait, ask\n"
@@ -71,6 +72,12 @@ class HookClient(Struct, frozen=True):
     """The Python client by itself."""
     line: str = ""
     """The command line of the program that shows questions, for a host that can run one each second."""
+
+    @property
+    def telling(self) -> str:
+        """The command line for events that only tell, whatever becomes of the program: a host takes a 2 after the end
+        of an agent for a wish that it goes on."""
+        return f"{self.command.rpartition(_ENDS)[0]} ; exit 0"
 
 
 def address_file(socket: str) -> Path:
@@ -173,7 +180,7 @@ def _or_denied(program: str, settings: Path | None) -> str:
     """
     place = f" in {settings}" if settings is not None and _PLAIN.fullmatch(str(settings)) else ""
     said = f"Denied by the Interpose hook{place}. If no reason is given, run interpose doctor."
-    return f"{program} && exit 0; /bin/sh -c 'echo {said} >&2'; exit 2"
+    return f"{program}{_ENDS}/bin/sh -c 'echo {said} >&2'; exit 2"
 
 
 def managed_client(

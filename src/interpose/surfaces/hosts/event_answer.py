@@ -91,7 +91,7 @@ def _answered(service: Service, host: Host, event: HostEvent, wait: HookWait | N
             from interpose.surfaces.hosts.host_sessions import remember
 
             yield from remember(service.store, event)
-            text = yield from service.session_heard(event.context, _SESSION_WORDS[event.point])
+            text = yield from service.session_heard(event.context, _SESSION_WORDS[event.point], event.text)
             return host.context(event, text) if text and event.name in host.facts.hears else host.allow(event)
         case "ignored":
             return host.allow(event)
@@ -289,7 +289,7 @@ def _after(service: Service, host: Host, event: HostEvent, wait: HookWait | None
 
 def _allowed(service: Service, host: Host, event: HostEvent, notes: str = "") -> Flow[Reply]:
     """No objection; and what the agent is still to be told, where it hears it: of its session, and by people."""
-    if event.name in host.facts.hears:
+    if event.name in host.facts.hears and not event.text.startswith(host.facts.unheard_beside):
         due = yield from service.session_due(event.context)
         news = service.news(event.context)
         notes = "\n\n".join(text for text in (notes, news, due) if text)

@@ -33,6 +33,8 @@ class Fields(Struct, frozen=True, kw_only=True):
     error: Names = ("error",)
     key: Names = ("tool_use_id",)
     prompt: Names = ("prompt",)
+    answer: Names = ("last_assistant_message",)
+    """What a sub-agent that stopped answered."""
     command: Names = ("command_name",)
     command_arguments: Names = ("command_args",)
     milliseconds: Names = ("duration_ms",)
@@ -60,6 +62,8 @@ def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, 
         case "message.before":
             _present(raw, fields.prompt)  # it may be empty: Qwen Code tells of every call of its model
             return replace(event, text=text(raw, fields.prompt))
+        case "subagent.stop":
+            return replace(event, text=text(raw, fields.answer))
         case "command.before":
             name = text(raw, fields.command, needed=True)
             _present(raw, fields.command_arguments)

@@ -97,6 +97,8 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     """Events whose changed arguments really run. Elsewhere a rewrite is a refusal that names the safer call."""
     hears: tuple[str, ...] = ()
     """Events after which the agent reads a text of ours beside what it gets. The start of a session is one anyway."""
+    unheard_beside: tuple[str, ...] = ()
+    """How messages begin that the host writes itself, and beside which it drops a text of ours."""
     replaces: tuple[str, ...] = ()
     """Events whose replaced result is what the agent sees."""
     tells_person: str = ""

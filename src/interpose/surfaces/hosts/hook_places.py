@@ -41,10 +41,12 @@ class HookFile(Struct, frozen=True):
 
 
 class HookEvent(Struct, frozen=True):
-    """An event to register. `gate` events decide: they get what makes the host refuse when the hook fails."""
+    """An event to register. `gate` events decide: they get what makes the host refuse when the hook fails. What `tells`
+    of an end must never fail: the host would take that for a wish to go on."""
 
     name: str
     gate: bool = False
+    tells: bool = False
     matcher: str | None = None
     most: int = LONGEST
     """Seconds that the host gives at most."""
@@ -114,14 +116,22 @@ def seconds_for(setup: HostSetup, wanted: float) -> float:
     return min([wanted, *(max(event.most - MARGIN, event.most / 2) for event in setup.events if event.gate)])
 
 
-def hooks_of(setup: HostSetup, command: str, seconds: float, wait: float = 0.0, line: str = "") -> dict[str, Any]:
+def hooks_of(
+    setup: HostSetup, command: str, seconds: float, wait: float = 0.0, line: str = "", telling: str = ""
+) -> dict[str, Any]:
     """The object to merge into a host's file, for a hook that is this command line and decides by then.
 
-    It may `wait` for a person besides. `line` is the program that shows questions meanwhile, if there is to be one.
+    It may `wait` for a person besides. `line` is the program that shows questions meanwhile, if there is to be one,
+    `telling` the command line for events that only tell.
     """
     if not wait:
         setup = replace(setup, while_it_runs={})
-    events = {event.name: [_entry(setup, event, command, ceil(seconds + wait) + MARGIN)] for event in setup.events}
+    events = {
+        event.name: [
+            _entry(setup, event, telling or command if event.tells else command, ceil(seconds + wait) + MARGIN)
+        ]
+        for event in setup.events
+    }
     shows = {setup.line: {"type": "command", "command": line, "refreshInterval": 1}} if setup.line and line else {}
     return {**setup.top, **shows, setup.key: events} if setup.key else {**setup.top, **events}
 

@@ -20,6 +20,7 @@ COMMAND = "/usr/bin/interpose hook x"
         ("claude-code", "PostToolUse",
          {"matcher": "*", "hooks": [{"type": "command", "command": COMMAND, "timeout": 30}]}),
         ("claude-code", "SessionEnd", {"hooks": [{"type": "command", "command": COMMAND, "timeout": 1}]}),
+        ("claude-code", "SubagentStop", {"hooks": [{"type": "command", "command": "tell", "timeout": 30}]}),
         ("codex", "PreToolUse", {"matcher": "*", "hooks": [{"type": "command", "command": COMMAND, "timeout": 30}]}),
         ("gemini-cli", "BeforeTool",
          {"matcher": "*", "hooks": [{"type": "command", "name": "interpose", "command": COMMAND, "timeout": 30000}]}),
@@ -32,7 +33,7 @@ COMMAND = "/usr/bin/interpose hook x"
     ],
 )  # fmt: skip
 def test_one_hook(name: str, event: str, want: dict[str, Any]) -> None:
-    assert hooks_of(HOSTS[name].facts.setup, COMMAND, 25)["hooks"][event] == [want]
+    assert hooks_of(HOSTS[name].facts.setup, COMMAND, 25, telling="tell")["hooks"][event] == [want]
 
 
 def test_a_host_waits_longer_than_we_do() -> None:
