@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from interpose.formats.plain_text import one_line
 from interpose.governance.file_model import Stall, StallsForm
-from interpose.governance.rulings import Ruling, RulingWord
+from interpose.governance.rulings import Ruling
 from interpose.governance.session_bounds import short
 from interpose.governance.sessions import GovernedSession, SeenStep, StallCounts, StallTally, StallTrack
 from interpose.types import ToolCall, Verdict
@@ -57,13 +57,6 @@ class StallAnswer(Struct, frozen=True, kw_only=True):
     count: int
     reason: str
     instead: str
-
-    def ruling(self, *, watch: bool = False) -> Ruling:
-        """The same as a ruling, for the record of the call that it was found at."""
-        return Ruling(
-            said=_SAID[self.word], rule=f"{RULE}/{self.kind}", reason=self.reason, instead=self.instead,
-            evidence=f"{self.count} times; this is step {self.times} of the escalation: {self.word}", watch=watch,
-        )  # fmt: skip
 
 
 def with_step(session: GovernedSession, step: SeenStep) -> GovernedSession:
@@ -141,7 +134,6 @@ def stall_of(form: StallsForm, session: GovernedSession, step: SeenStep, called:
     return max(found, key=lambda answer: _GRAVITY[answer.word]) if found else None
 
 
-_SAID: dict[Stall, RulingWord] = {"remind": "note", "ask": "ask", "halt": "deny"}
 _GRAVITY: dict[Stall, int] = {"remind": 0, "ask": 1, "halt": 2}
 
 

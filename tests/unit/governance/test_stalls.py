@@ -153,10 +153,8 @@ def test_a_halt_for_errors_and_what_it_says() -> None:
         assert answer is None
         session, answer = after_step(FORM, session, step(f"c{number}", error=f"e{number}"))
     assert answer is not None
-    assert (answer.word, answer.count) == ("halt", 21)
-    ruling = answer.ruling(watch=True)
-    assert (ruling.said, ruling.rule, ruling.watch) == ("deny", "governance/stall/errors", True)
-    assert "21 errors" in ruling.reason
+    assert (answer.word, answer.kind, answer.count) == ("halt", "errors", 21)
+    assert "21 errors" in answer.reason
 
 
 def test_progress_makes_up_for_errors() -> None:
