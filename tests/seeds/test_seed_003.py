@@ -13,7 +13,9 @@ import yaml
 from msgspec.structs import replace
 
 from interpose import Context, RefusedError, open_engine
+from interpose.build import open_service
 from interpose.cli import main
+from interpose.config.load import load
 from interpose.driving import drive
 from interpose.ledger import ran_unapproved, search
 from interpose.service.service import Service
@@ -285,6 +287,45 @@ def test_commands_have_prerequisites_redirects_warnings_and_blocks(tmp_path: Pat
         told = claude.event("UserPromptSubmit", prompt="/idumb:execute-phase 1")
         assert "reason" not in told, "a warning lets it pass"
         assert "PHASE-02" in text_of_reply(told)
+
+
+def test_a_command_has_one_answer_at_every_door(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`command.execute.before`, asked by a hook, over HTTP, by a program and at the command line."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "config" / "interpose" / "governance.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(CHAINED, encoding="utf-8")
+    file.chmod(0o600)
+    (tmp_path / ".idumb" / "brain").mkdir(parents=True)
+    (tmp_path / ".idumb" / "brain" / "state.json").write_text("{}")
+    config = load().config
+    said: dict[str, list[tuple[str, bool]]] = {}
+    with (
+        open_service(config, follow=False) as service,
+        running(all_routes.routes(service, version="0"), trust=trusting()) as server,
+    ):
+        claude, run = Claude(service, tmp_path), open_engine(config, tmp_path).run(Context(session_id="s"))
+        for name in ("idumb:roadmap", "idumb:discuss-phase", "idumb:status", "review"):
+            hook = commanded(claude, f"/{name}")
+            body = {"name": name, "arguments": "", "context": {"sessionId": "s"}, "cwd": str(tmp_path)}
+            path = "/api/v1/events/command.before"
+            http = server.ask("POST", path, json.dumps(body), JSON | bearer("agent")).json
+            verdict = run.command(f"/{name}")
+            main(["command", "check", name, "--json"])
+            told = json.loads(capsys.readouterr().out)
+            said[name] = [
+                ("deny" if hook else "allow", "PROJ" in hook), (http["decision"], "PROJ" in str(http["findings"])),
+                (verdict.outcome, "PROJ" in str(verdict.findings)), (told["decision"], "PROJ" in str(told["findings"])),
+            ]  # fmt: skip
+    denied, allowed = [("deny", True)] * 4, [("allow", False)] * 4
+    assert said == {
+        "idumb:roadmap": denied, "idumb:discuss-phase": denied, "idumb:status": allowed, "review": allowed,
+    }  # fmt: skip
 
 
 def test_a_bypass_is_an_operators_and_no_flag(tmp_path: Path) -> None:

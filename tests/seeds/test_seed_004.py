@@ -189,6 +189,27 @@ def test_the_response_phase_is_echoed(server: Running) -> None:
     assert answer["type"] == "validation"
 
 
+@pytest.mark.parametrize(
+    ("note", "more"),
+    [
+        ("all of it", {"arguments": {"x": 1}}),
+        ("no arguments", {}),
+        ("a text as the result", {"result": "ok"}),
+        ("a number", {"result": 7}),
+        ("yes or no", {"result": False}),
+        ("a list", {"result": ["a", {"b": 1}]}),
+        ("nothing at all", {"result": {}}),
+    ],
+)
+def test_what_may_be_left_out_and_what_a_result_may_be(server: Running, note: str, more: dict[str, Any]) -> None:
+    body = {"event": "tools/call", "phase": "response" if "result" in more else "request"}
+    whose = {"principal": {"type": "user", "id": "u"}}
+    contexts: tuple[dict[str, Any], ...] = ({}, {"context": {}}, {"context": whose})
+    for context in contexts:
+        answer = server.post(PATH, body | {"payload": {"name": "my_tool"} | more} | context)
+        assert (answer.status, answer.json["valid"], answer.json["phase"]) == (200, True, body["phase"]), note
+
+
 def test_the_invalid_example(tmp_path: Path) -> None:
     """An AI rule says the example's words: those of the rule in `messages`, those of the judge in `results`."""
     said = {"rule": "no-destructive-ops", "allowed": False, "reason": "Recursive rm operations are not permitted"}
@@ -340,6 +361,14 @@ def test_switched_off_by_the_environment(tmp_path: Path, name: str) -> None:
     with service_in(tmp_path, intercept=config.intercept) as service, running(intercept.routes(service)) as server:
         reply = server.ask("POST", PATH, b"{", {"Content-Type": "text/plain"})
         assert (reply.status, reply.json["error"]) == (400, "intercept_disabled"), "before any other fault"
+
+
+def test_switched_off_by_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "interpose.yaml"
+    file.write_text("intercept:\n  enabled: false\n", encoding="utf-8")
+    config = load(file, environ={"HOME": str(tmp_path)}, organisation=tmp_path / "none").config
+    with service_in(tmp_path, intercept=config.intercept) as service, running(intercept.routes(service)) as server:
+        assert server.post(PATH, set_to("request", "phase")).json["error"] == "intercept_disabled"
 
 
 SHELLS = """

@@ -188,6 +188,18 @@ def test_errors_are_findings_and_on_error_says_what_they_mean() -> None:
     assert (allowed.outcome, allowed.findings[0].reason) == ("allow", "bug")
 
 
+def test_a_failing_observer_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Seen):
+        def observe(self, value: Any, output: Any) -> None:
+            raise ExecutionFailedError("log is full")
+
+    engine = Engine(InterceptorChain[ToolCall, Any]().with_(Broken()))
+    assert engine.run_tool(ToolCall("Read", {}), lambda _: "ran") == "ran"
+    [line] = caplog.messages
+    assert line.startswith("Broken#1: observe failed")
+    assert "log is full" in line
+
+
 def test_a_chain_of_tool_interceptors_runs_in_an_engine() -> None:
     class NoShell:
         id = "no-shell"

@@ -228,6 +228,15 @@ def test_an_observer_that_tries_to_block_is_warned_once(
     ]
 
 
+def test_an_observer_that_fails_leaves_a_trace_and_changes_nothing(registry: InterceptorRegistry) -> None:
+    registry.add(id="late", name="tool.before", priority=-5, handler=lambda _i, _o: 1 / 0)
+    verdict = Engine(registry).decide(CALL)
+    assert verdict.outcome == "allow"
+    assert [(one.interceptor, one.said, one.reason) for one in verdict.findings] == [
+        ("late", "error", "division by zero")
+    ]
+
+
 def test_an_observer_that_looks_at_a_refusal_is_not_warned(
     registry: InterceptorRegistry, caplog: pytest.LogCaptureFixture
 ) -> None:

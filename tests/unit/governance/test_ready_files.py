@@ -85,11 +85,26 @@ def test_each_of_the_23_is_known_by_its_agent(name: str) -> None:
         assert seat.role.name == f"idumb-{name}"
 
 
+FIRST = {
+    "supreme-coordinator": "idumb-state idumb-context glob", "high-governance": "idumb-state glob",
+    "mid-coordinator": "idumb-state glob", "meta-builder": "", "builder": "",
+    "meta-validator": "idumb-validate glob grep",
+    "low-validator": "idumb-validate glob grep", "project-coordinator": "idumb-state glob",
+    "project-executor": "idumb-state", "executor": "idumb-state", "verifier": "idumb-state",
+    "debugger": "idumb-state grep", "project-validator": "idumb-validate glob grep", "project-explorer": "glob grep",
+    "codebase-mapper": "glob grep", "planner": "idumb-state", "roadmapper": "idumb-state",
+    "plan-checker": "idumb-validate", "skeptic-validator": "idumb-validate grep",
+    "integration-checker": "idumb-validate grep", "project-researcher": "glob", "phase-researcher": "glob",
+    "research-synthesizer": "",
+}  # fmt: skip
+"""Beside `idumb-todo` and `read`, which all of them have."""
+
+
 @pytest.mark.parametrize("name", MATRIX)
-def test_each_has_a_first_tool_of_the_table(name: str) -> None:
+def test_each_has_the_first_tools_of_the_table(name: str) -> None:
     first = IDUMB.roles[f"idumb-{name}"].first_tools
     assert first is not None
-    assert {"idumb-todo", "read"} <= set(first.any_of)
+    assert set(first.any_of) == {"idumb-todo", "read", *FIRST[name].split()}
 
 
 @pytest.mark.parametrize(

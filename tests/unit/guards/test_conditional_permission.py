@@ -73,6 +73,14 @@ def test_other_words_are_not(note: str, pattern: str, arguments: dict[str, Any])
     assert ask(ConditionalPermission((pattern,)), "x", arguments) == Allow(), note
 
 
+def test_built_step_by_step_and_what_is_searched_first() -> None:
+    assert ConditionalPermission(("drop",)).fields_to_check == ("command", "query", "code", "script")
+    built = ConditionalPermission.builder().add_pattern("drop").add_pattern("rm").check_field("sql").build()
+    assert (built.dangerous_patterns, built.fields_to_check) == (("drop", "rm"), ("sql",))
+    for field in ("command", "query"):
+        assert isinstance(ConditionalPermission(("drop",)).intercept(ToolCall("x", {field: "drop it"})), Confirm)
+
+
 def test_the_first_pattern_in_the_first_field_is_named() -> None:
     guard = ConditionalPermission.builder().add_pattern("b").add_pattern("a").check_field("two").build()
     assert guard.conditions.fields == ("two",)
