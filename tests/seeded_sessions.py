@@ -55,9 +55,9 @@ def kept(service: Service, name: str = "s-1") -> Any:
     return service.governed.detail(service.governed.session(name))
 
 
-def age(service: Service, hours: int) -> None:
+def age(service: Service, hours: float) -> None:
     """Let the session have been left alone for so long: nobody waits in a test."""
-    past = hours * 3600 * 1_000_000_000
+    past = int(hours * 3600) * 1_000_000_000
 
     def older(last: GovernedSession | None) -> GovernedSession:
         assert last is not None

@@ -61,7 +61,7 @@ def options_of(entry: object, options: Mapping[str, Any]) -> dict[str, Any]:
     who = found.get("id", "")
     for option in found:
         if option not in _OPTIONS and option != "kind":
-            raise RegistrationError(f'Interceptor "{who}": {_misspelt(option)}. Options: {", ".join(_OPTIONS)}')
+            raise RegistrationError(f'Interceptor "{who}": {_misspelt(option)} Options: {", ".join(_OPTIONS)}')
     if not found.get("id"):
         raise RegistrationError('an interceptor needs an id: write registry.add(id="...", ...)')
     if not found.get("name"):
@@ -100,7 +100,7 @@ def _misspelt(option: str) -> str:
         from difflib import get_close_matches
 
         meant = next(iter(get_close_matches(str(option), _OPTIONS, 1)), "")
-    return f"there is no option {option!r}" + (f": did you mean {meant}=?" if meant else "")
+    return f"there is no option {option!r}" + (f": did you mean {meant}=?" if meant else ".")
 
 
 def registration(

@@ -161,6 +161,9 @@ class ToolCall(Struct, frozen=True, dict=True):
 
     def is_tool(self, *names: str) -> bool:
         """Whether this is a call of one of these tools, whichever agent's names they are: `file_write` is `write`."""
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"is_tool takes names, one after the other: is_tool('write', 'edit'), not {name!r}")
         return any(self.name == normalize_tool_name(name) for name in names)
 
     def with_arguments(self, arguments: dict[str, Any]) -> ToolCall:

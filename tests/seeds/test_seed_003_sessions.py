@@ -31,9 +31,9 @@ def test_session_states(service: Service, server: Running, claude: Claude) -> No
     claude.event("PreCompact", trigger="auto")
     states += shown_states(server)
     claude.use(*READ)
-    claude.event("Stop")
+    age(service, hours=0.5)
     states += shown_states(server)
-    age(service, hours=2)
+    age(service, hours=1.5)
     states += shown_states(server)
     by_state = server.ask("GET", "/api/v1/sessions?state=interrupted", headers=bearer("auditor")).json["sessions"]
     assert [row["id"] for row in by_state] == ["s-1"]

@@ -56,6 +56,12 @@ def test_a_call_has_one_name_and_knows_what_was_said(said: str) -> None:
     assert call.with_arguments({}).original_name == said
 
 
+@pytest.mark.parametrize("names", [("write", "edit"), ["write"], {"write"}, None])
+def test_names_in_a_list_are_an_error_that_says_so(names: Any) -> None:
+    with pytest.raises(TypeError, match=r"one after the other: is_tool\('write', 'edit'\)"):
+        ToolCall("write", {}).is_tool(names)
+
+
 def test_calls_are_equal_without_their_ids() -> None:
     one, other = ToolCall("exec", {"command": "ls"}), ToolCall("exec", {"command": "ls"})
     assert one.call_id != other.call_id
