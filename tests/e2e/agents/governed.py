@@ -81,8 +81,11 @@ def run_governed(
             from tests.e2e.agents.governed_texts import texts  # which stands on this module
 
             row |= texts(agent, parts, place)
-        if agent.host == "claude-code":
-            row |= {name: _stall(agent, parts, place, *one) for name, one in STALLS.items()}
+        row |= {
+            name: _stall(agent, parts, place, *one)
+            for name, one in STALLS.items()
+            if agent.host == "claude-code" or one[-1]  # the only one that starts them in the background
+        }
         for name, seen in row.items():
             say(f"· {agent.host} {agent.version}, {name}: {seen.word}")
     return rows
