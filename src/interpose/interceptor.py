@@ -14,9 +14,9 @@ Handler style gets a read-only input and an output that it may change (points.py
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from re import Pattern
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -156,8 +156,8 @@ def seen(answer: object, output: Any) -> object:
 
 
 class _Returned:
-    """What a handler's return value means: a decision counts. What is written like one elsewhere is an error: `False`,
-    and an object such as `{"block": True}`. Anything else is ignored with one warning.
+    """What a handler's return value means: a decision counts. What only looks like one is an error (`_resembling`).
+    Anything else is ignored with one warning.
 
     INVARIANT: only the exact type is asked. What a handler left in its output counts all the same: the stricter wins.
     """
@@ -173,8 +173,7 @@ class _Returned:
             left = output.decision()
             return answer if type(left) is Allow else replace(answer, decisions=(left, *answer.decisions))
         left = output.decision()
-        if type(left) is not Deny and (answer is False or (issubclass(type(answer), dict) and answer)):
-            shown = "False" if answer is False else f"a {name_of(answer)}"
+        if type(left) is not Deny and (shown := _resembling(answer)):
             raise TypeError(
                 f"it returned {shown}, which decides nothing: set output.block = True and output.block_reason, change "
                 "output, or return Allow(), Transform(...), Confirm(...) or Deny(...)"
@@ -187,6 +186,24 @@ class _Returned:
 
 
 _STRICTNESS: dict[type, int] = {Allow: 0, Transform: 1, Confirm: 2, Deny: 3}
+_DECISIONS = tuple(_STRICTNESS)
+
+
+def _resembling(answer: object) -> str:
+    """What was returned in the place of a decision, in words: `False`, an object such as `{"block": True}`, an
+    exception, a decision in a list, a class (`return Deny`) or one of a class of its own. Empty if it says nothing."""
+    kind = type(answer)
+    if answer is False:
+        return "False"
+    if issubclass(kind, type):
+        said = cast("type", answer)
+        return f"the class {said.__name__}" if issubclass(said, (*_DECISIONS, BaseException)) else ""
+    if issubclass(kind, (*_DECISIONS, BaseException)) or (issubclass(kind, Mapping) and answer):
+        return f"a {name_of(answer)}"
+    if issubclass(kind, list | tuple):
+        several = cast("Iterable[object]", answer)
+        return f"a {name_of(answer)} of decisions" if any(type(each) in _STRICTNESS for each in several) else ""
+    return ""
 
 
 class _Late:

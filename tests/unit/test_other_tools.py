@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import UserDict
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from interpose import (
     Engine,
     InterceptorRegistry,
     PermissionRequest,
+    Registration,
     ToolCall,
     ToolOutcome,
     ToolSet,
@@ -175,7 +178,19 @@ def test_what_a_new_call_may_not_say(registry: InterceptorRegistry, new: ToolCal
 # --- what handlers return --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("answer", [False, {"block": True}, {"block": True, "blockReason": "no"}, {"params": {}}])
+class NotToday(Deny, frozen=True):
+    pass
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        False, {"block": True}, {"block": True, "blockReason": "no"}, {"params": {}}, MappingProxyType({"block": True}),
+        UserDict(block=True), Deny, Confirm, ValueError, ValueError("no"), [Deny("no")], (Allow(), Deny("no")),
+        NotToday("no"),
+    ],
+    ids=repr,
+)  # fmt: skip
 @pytest.mark.parametrize("is_async", [False, True])
 def test_what_only_looks_like_a_decision_denies(registry: InterceptorRegistry, answer: Any, is_async: bool) -> None:
     async def later(_input: Any, _output: Any) -> Any:
@@ -187,7 +202,7 @@ def test_what_only_looks_like_a_decision_denies(registry: InterceptorRegistry, a
     assert "output.block = True" in blocked["reason"]
 
 
-@pytest.mark.parametrize("answer", [None, True, {}, 5, "text"])
+@pytest.mark.parametrize("answer", [None, True, {}, 5, "text", [], [1], int, Registration])
 def test_what_says_nothing_does_not(registry: InterceptorRegistry, answer: Any) -> None:
     registry.add(id="chatty", name="tool.before", handler=lambda _i, _o: answer)
     assert Engine(registry).run_tool(CALL, lambda _: "ran") == "ran"
