@@ -173,15 +173,16 @@ class _Returned:
             left = output.decision()
             return answer if type(left) is Allow else replace(answer, decisions=(left, *answer.decisions))
         left = output.decision()
+        if answer is None:
+            return left
         if type(left) is not Deny and (shown := _resembling(answer)):
             raise TypeError(
                 f"it returned {shown}, which decides nothing: set output.block = True and output.block_reason, change "
                 "output, or return Allow(), Transform(...), Confirm(...) or Deny(...)"
             )
-        if answer is not None:
-            name = getattr(self._handler, "__qualname__", None) or name_of(self._handler)
-            text = "%s returned %s, which is ignored: change `output`, or return Allow, Transform, Confirm or Deny"
-            self._warn(text, name, name_of(answer))
+        name = getattr(self._handler, "__qualname__", None) or name_of(self._handler)
+        text = "%s returned %s, which is ignored: change `output`, or return Allow, Transform, Confirm or Deny"
+        self._warn(text, name, name_of(answer))
         return left
 
 
