@@ -11,13 +11,13 @@ InterposeError
 ├── UnloadableError           files or settings that cannot be loaded; `problems` has all that is wrong with them
 │   ├── PolicyError           rule files: each problem names file, line, rule and what was expected
 │   ├── ConfigError           configuration: each problem names file and line, or variable, and what was expected
+│   ├── PluginError           an interceptor of another package; the problem names the key that asks for it
 │   └── GovernanceError       governance.yaml: each problem names file, line and what was expected
 ├── NoRoleError               a role that no governance file here has
 ├── LedgerError               a ledger whose files or settings can't be used
 ├── ServerError               a server that can't listen, or whose tokens or certificates can't be used
 ├── SetupError                hooks that can't be put into a file or taken out of it; the text says why
 ├── AuditUnavailableError     a decision that could not be recorded
-├── PluginError               an interceptor of another package that cannot be loaded
 ├── StoreError                a store that can't be reached or that refuses
 │   ├── DamagedStoreError     what it keeps can't be read any more
 │   ├── OutdatedStoreError    it was made by an older version, and is open for reading only
@@ -147,12 +147,25 @@ class AuditUnavailableError(InterposeError):
     """A decision could not be recorded."""
 
 
-class PluginError(InterposeError):
+class PluginProblem(NamedTuple):
+    """Which key of the configuration asks for a plugin, and why it cannot be loaded."""
+
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class PluginError(UnloadableError):
     """An interceptor of another package cannot be loaded. `key` is the key of the configuration that names it."""
 
     def __init__(self, message: str, key: str = "plugins") -> None:
-        super().__init__(message)
+        super().__init__((PluginProblem(key, message),))
         self.key = key
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (str(self), self.key))
 
 
 class StoreError(InterposeError):

@@ -56,17 +56,16 @@ def _register(
     point: EntryPoint, register: Callable[..., Any], registry: InterceptorRegistry, settings: Mapping[str, Any]
 ) -> None:
     key = f"interceptors.{point.name}.settings"
-    if not _takes_settings(register):
-        if settings:
-            raise PluginError(f"{key}: the plugin {point.name!r} ({point.value}) takes no settings", key)
-        register(registry)
-        return
+    takes = _takes_settings(register)
+    if settings and not takes:
+        raise PluginError(f"{key}: the plugin {point.name!r} ({point.value}) takes no settings", key)
     try:
-        register(registry, settings)
-    except InterposeError:
-        raise  # about an interceptor that it adds, not about its settings
+        register(registry, *((settings,) if takes else ()))
     except Exception as error:
-        raise PluginError(f"{key}: the plugin {point.name!r} refuses them: {text_of(error)}", key) from error
+        # What Interpose refuses is an interceptor that it adds; anything else is what it says of its settings.
+        if takes and not isinstance(error, InterposeError):
+            raise PluginError(f"{key}: the plugin {point.name!r} refuses them: {text_of(error)}", key) from error
+        raise PluginError(f"{point.name!r} ({point.value}) can't be registered: {text_of(error)}") from error
 
 
 def _takes_settings(register: Callable[..., Any]) -> bool:

@@ -16,7 +16,7 @@ SOURCES = sorted(
     for path in (ROOT / "src" / "interpose").rglob("*")
     if path.suffix in (".py", ".js", ".bash", ".yaml", ".css", ".svg")
 )
-_FILE = re.compile(r"docs/[\w/-]+\.md|(?<![\w/.-])docs/(?:agents|frameworks)/[\w{]")
+_FILE = re.compile(r"docs/[\w/-]+\.md|(?<![\w/.-])docs/[\w{]")
 _TOPIC = re.compile(r"interpose help ([a-z][\w-]*)")
 
 

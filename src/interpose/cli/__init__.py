@@ -14,6 +14,9 @@ EXIT_INTERNAL = 70
 EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
 
+_OPTIONS = ("--help", "--version")
+_FEW = 3
+
 _OURS = """
 interpose {version} failed here. That is our mistake, not yours.
 Please open an issue at {where}, with the lines above and without what is private in them.
@@ -102,11 +105,20 @@ def _no_such(word: str, rest: list[str]) -> int:
     if word.startswith("-"):
         verb = next((each for each in rest if each in HELPS), "")
         behind = f" Options stand behind the verb: interpose {verb} {word[:60]}" if verb and word.isprintable() else ""
-        said = f"there is no option {shown(word)}.{behind or did_you_mean(word, ['--help', '--version'])}"
+        said = f"there is no option {shown(word)}.{behind or did_you_mean(word, _OPTIONS)}"
     else:
-        said = f"there is no verb {shown(word)}.{did_you_mean(word, sorted(HELPS))}"
+        option = f" Did you mean --{word}?" if f"--{word}" in _OPTIONS else ""
+        said = f"there is no verb {shown(word)}.{option or did_you_mean(word, sorted(HELPS)) or _below(word)}"
     print(f"interpose: {said}\n`interpose --help` lists what there is.", file=sys.stderr)
     return EXIT_USAGE
+
+
+def _below(word: str) -> str:
+    """The verbs that have a verb of this name below them, if they are few."""
+    from interpose.cli.command_tree import command_tree
+
+    found = [f"interpose {act.name}" for verb in command_tree().acts for act in verb.acts if act.path[-1] == word]
+    return f" Did you mean {' or '.join(found)}?" if 0 < len(found) <= _FEW else ""
 
 
 def _failed(error: Exception, verb: str = "") -> int:

@@ -40,6 +40,7 @@ from interpose.errors import (
     StoreError,
     TooLateError,
     UnlikeError,
+    UnloadableError,
     VoteError,
     text_of,
 )
@@ -445,6 +446,8 @@ def answered(verb: str, args: argparse.Namespace, act: Callable[[], int]) -> int
         code, problem = EXIT_NOT_DONE, text_of(error)
     except ConfigError as error:
         code, problem = EXIT_CONFIG, f"a configuration that can't be loaded\n{error}"
+    except UnloadableError as error:
+        code, problem = EXIT_CONFIG, f"rules that can't be loaded\n{error}"
     except (InterposeError, OSError) as error:
         code, problem = EXIT_INTERNAL, text_of(error)
     words = f"{verb} {args.act}".rstrip()

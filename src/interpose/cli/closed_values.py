@@ -1,11 +1,12 @@
-"""Words of which only some mean anything: any other is an error that names those."""
+"""Words of which only some mean anything: any other is an error that says so."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable
 
-from interpose.cli.suggestions import unknown
+from interpose.cli.suggestions import shown, unknown
 
 
 class OneOf:
@@ -27,3 +28,10 @@ class OneOf:
 def one_of(what: str, known: Iterable[str], *, empty: bool = False) -> OneOf:
     """A reader of such words. `empty`: nothing may be said, too."""
     return OneOf(what, known, empty=empty)
+
+
+def directory(text: str) -> str:
+    """What argparse calls to read a directory that is there. Nothing said is the working directory."""
+    if os.path.isdir(text or "."):  # noqa: PTH112 - a path that no system takes is no directory, and no error
+        return text
+    raise argparse.ArgumentTypeError(f"there is no directory {shown(text)}")

@@ -9,6 +9,7 @@ from time import time
 from typing import Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
+from interpose.cli.closed_values import directory
 from interpose.cli.json_output import print_json
 from interpose.cli.status_text import ledger_line, policy_of, problem_text, server_line
 from interpose.cli.suggestions import unknown
@@ -48,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument("host", nargs="?", metavar="HOST", help="this agent only")
-    parser.add_argument("--cwd", default="", metavar="DIR", help="the project's directory (default: here)")
+    parser.add_argument(
+        "--cwd", type=directory, default="", metavar="DIR", help="the project's directory (default: here)"
+    )
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
+from interpose.cli.closed_values import directory
 from interpose.cli.json_output import print_json
 from interpose.cli.suggestions import unknown
 from interpose.cli.terminal import colours_wanted, hanging
@@ -47,7 +48,9 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         const="managed",
         help="for everybody on this machine, in the agent's managed settings; needs root",
     )
-    parser.add_argument("--cwd", default="", metavar="DIR", help="the project's directory (default: here)")
+    parser.add_argument(
+        "--cwd", type=directory, default="", metavar="DIR", help="the project's directory (default: here)"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     parser.add_argument("--diff", action="store_true", help="show every line that changes, too")
     parser.add_argument("-y", "--yes", action="store_true", help="don't ask at the terminal")

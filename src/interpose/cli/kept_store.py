@@ -13,11 +13,22 @@ from interpose.store import POSTGRES_SCHEMES, is_kept, open_kept
 from interpose.store.protocols import Store
 
 
+def was_kept(config: Config) -> bool:
+    """Whether anything was kept in this home yet. Raises StoreError if it is gone."""
+    where, directory = _place(config)
+    require_not_gone(where, directory)
+    return where.startswith(POSTGRES_SCHEMES) or is_kept(where)
+
+
+def _place(config: Config) -> tuple[str, Path]:
+    directory = Path(config.ledger.directory)
+    return config.store.url or str(directory / "ledger.db"), directory
+
+
 @contextmanager
 def kept_store(config: Config, *, read_only: bool = True) -> Iterator[Store]:
     """What is kept: empty in a home in which nothing was kept yet. Raises StoreError."""
-    directory = Path(config.ledger.directory)
-    where = config.store.url or str(directory / "ledger.db")
+    where, directory = _place(config)
     require_not_gone(where, directory)
     store = open_kept(where, read_only=read_only)
     try:

@@ -14,7 +14,10 @@ from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, operator_hand_
 from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
 from interpose.config.places import ORGANISATION
+from interpose.config.settings import Config
 from interpose.errors import ConfigError, ServerError
+from interpose.install.situation import listening
+from interpose.proof.proof import kind_of
 
 HELP = "set up who answers: a passphrase, or a second system user"
 
@@ -67,15 +70,34 @@ def _passphrase(args: argparse.Namespace) -> int:
 
     from interpose.proof.passphrase import set_passphrase
 
-    file = Path(load(args.config).config.approvals.passphrase_file)
+    config = load(args.config).config
+    file = Path(config.approvals.passphrase_file)
     if not sys.stdin.isatty():
         raise ValueError("--passphrase needs a terminal: type it yourself, where no agent sees it")
     said = getpass("New passphrase: ")
     if said != getpass("The same again: "):
         raise ValueError("the two are not the same; nothing was changed")
     set_passphrase(file, said)
-    _tell(f"the hash is in {file}", "approvals:\n  proof: passphrase")
+    print(f"The hash is in {visible(str(file))}.")
+    if kind_of(config.approvals.proof) != "passphrase":
+        print(
+            "It is asked for where your terminal proves nothing. To be asked each time, set this in interpose.yaml:\n"
+        )
+        print("  approvals:\n    proof: passphrase\n")
+    print(_taken_over(config))
     return 0
+
+
+def _taken_over(config: Config) -> str:
+    """When a server counts what was set: a server reads it once, so that no agent can put another in its place."""
+    found = (listening(at).pid for at in (config.server.socket, config.hooks.socket) if at)
+    pids = " ".join(str(pid) for pid in dict.fromkeys(found) if pid)
+    if not pids:
+        return "No server runs; the next one reads it."
+    return (
+        f"The server that runs does not know it: end it with `kill {pids}`. An agent's next call and your next "
+        "approval start another, unless you run `interpose serve` yourself."
+    )
 
 
 def _user(args: argparse.Namespace) -> int:

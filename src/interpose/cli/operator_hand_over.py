@@ -8,13 +8,21 @@ from datetime import datetime
 
 import msgspec
 
-from interpose.approvals.desk import NO_SERVER
-from interpose.cli.approvals_desk import EXIT_NOT_DONE, ServerDesk, add_place, answered, listening_desk, server_named
+from interpose.cli.approvals_desk import (
+    EXIT_NOT_DONE,
+    ServerDesk,
+    add_place,
+    answered,
+    listening_desk,
+    server_named,
+    started_desk,
+)
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.json_output import print_json
+from interpose.cli.kept_store import was_kept
 from interpose.cli.verdict_text import visible
 from interpose.config.load import load
-from interpose.errors import NoQuestionError, NotProvenError
+from interpose.errors import NoQuestionError
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 ABOUT = "let an agent ask ordinary questions at its own prompt, with `hooks.ask: host`"
@@ -61,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
     def act() -> int:
         if args.listed or not args.agent:
-            return _list(args, _server(args))
+            return _list(args)
         host = HOSTS.get(args.agent)
         if host is None or not host.facts.hands_over_in:
             raise UsageError(f"{args.agent!r} has no prompt to which questions can be handed over")
@@ -71,10 +79,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _server(args: argparse.Namespace) -> ServerDesk:
-    found = server_named(args) or listening_desk(load(args.config).config)
+    return server_named(args) or started_desk(load(args.config).config)
+
+
+def _look(args: argparse.Namespace) -> ShownHandOvers:
+    """What a server says. In a home in which nothing was kept yet there is nothing, and no server is started for it."""
+    found = server_named(args)
     if found is None:
-        raise NotProvenError(NO_SERVER, "no_server")
-    return found
+        config = load(args.config).config
+        found = listening_desk(config) or (started_desk(config) if was_kept(config) else None)
+    return (
+        ShownHandOvers(hand_overs=[], counts=False, ended=[])
+        if found is None
+        else found.ask("GET", PATH, ShownHandOvers)
+    )
 
 
 def _begin(args: argparse.Namespace, desk: ServerDesk) -> int:
@@ -91,8 +109,8 @@ def _begin(args: argparse.Namespace, desk: ServerDesk) -> int:
     return 0
 
 
-def _list(args: argparse.Namespace, desk: ServerDesk) -> int:
-    found = desk.ask("GET", PATH, ShownHandOvers)
+def _list(args: argparse.Namespace) -> int:
+    found = _look(args)
     if args.json:
         print_json(msgspec.to_builtins(found))
         return 0

@@ -29,8 +29,27 @@ class WrappedHelp(argparse.HelpFormatter):
         return "\n\n".join(filled)
 
 
+class Acts(argparse._SubParsersAction):  # type: ignore[type-arg]  # noqa: SLF001 - argparse has no other name for it
+    """The verbs below a verb. What is said of one in the list is the beginning of its own page, too."""
+
+    def add_parser(self, name: str, **options: Any) -> Any:
+        """As in the parent."""
+        options.setdefault("description", options.get("help"))
+        return super().add_parser(name, **options)
+
+
 class Parser(argparse.ArgumentParser):
     """Wrong usage has one exit code everywhere, and says what was probably meant."""
+
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        """As in the parent, where an argument that may be left out is asked for when another one is missing."""
+        if options.get("nargs") == "*":
+            options.setdefault("default", [])
+        return super().add_argument(*names, **options)
+
+    def add_subparsers(self, **options: Any) -> Any:
+        """As in the parent, with verbs whose pages say what they do."""
+        return super().add_subparsers(action=Acts, **options)
 
     def format_help(self) -> str:
         """The page about this verb."""
@@ -58,7 +77,7 @@ class Parser(argparse.ArgumentParser):
         if typed:
             return f"there is no option {shown(typed)}.{quoting}"
         one = " One agent at a time." if any(action.dest == "host" for action in self._actions) else ""
-        return f"what is {shown(rest[0])}?{quoting}{one}"
+        return f"unexpected argument {shown(rest[0])}.{quoting}{one}"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """As in the parent, with the value that was probably meant."""
@@ -81,7 +100,7 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong, and end."""
         acts = self.acts()
         if acts and message == "the following arguments are required: act":
-            message = f"what about it? Say one of {', '.join(acts)}"
+            message = f"missing subcommand: {', '.join(acts)}"
         self.print_usage(sys.stderr)
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\n`{self.prog} --help` says more.\n")
 

@@ -25,7 +25,7 @@ from interpose.cli.run_deciding import (
 from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
 from interpose.config.settings import Config
-from interpose.errors import ApprovalError, ConfigError, InterposeError, PolicyError, StoreError, text_of
+from interpose.errors import ApprovalError, ConfigError, InterposeError, StoreError, UnloadableError, text_of
 from interpose.types import ToolCall
 
 HELP = "run a command if the rules let it"
@@ -94,7 +94,7 @@ def _run(args: argparse.Namespace, config: Config, words: list[str]) -> int:
                 answer = RunAnswer(word="allow")
             else:
                 answer = _decided(args, config, here, call, words)
-        except PolicyError as error:
+        except UnloadableError as error:
             return _undecided(args, config, call, words, f"rules that can't be loaded\n{error}", EXIT_CONFIG)
         except (InterposeError, OSError) as error:
             return _undecided(args, config, call, words, text_of(error), EXIT_INTERNAL)

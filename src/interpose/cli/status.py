@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from interpose.cli import EXIT_CONFIG, version
+from interpose.cli.closed_values import directory
 from interpose.cli.json_output import encoded
 from interpose.cli.pins_desk import pins_waiting
 from interpose.cli.status_text import ledger_line, policy_of, problem_text, server_line
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `status` understands."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument("--cwd", default="", help="where the agent works (default: here)")
+    parser.add_argument("--cwd", type=directory, default="", help="where the agent works (default: here)")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from interpose.build import load_config, open_guards, open_rules
-from interpose.errors import UnloadableError
+from interpose.errors import GovernanceProblem, PluginProblem, UnloadableError
 from interpose.formats.counted import plural
 from interpose.install.last_heard import span
 from interpose.install.places import spoken_path
@@ -35,12 +35,19 @@ def policy_of(cwd: str) -> dict[str, Any]:
         following = open_rules(config, cwd).policy
         told["packs"] = [pack.name for pack in packs(standard_places(cwd)) if pack.on]
     except UnloadableError as error:  # rules, or the configuration that says where they are
-        return told | {"problems": [msgspec.to_builtins(problem) for problem in error.problems]}
+        return told | {"problems": [_fields_of(problem) for problem in error.problems]}
     rules = following.policy.rules
     told["policy"] = {"revision": following.status.revision, "rules": len(rules)}
     told["levels"] = {level.value: sum(each.rule.source.level is level for each in rules) for level in Level}
     told["refused"] = [msgspec.to_builtins(problem) for problem in following.status.refused]
     return told
+
+
+def _fields_of(problem: Any) -> dict[str, Any]:
+    if isinstance(problem, PluginProblem | GovernanceProblem):
+        return problem._asdict()
+    fields: dict[str, Any] = msgspec.to_builtins(problem)
+    return fields
 
 
 def problem_text(problem: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
 from interpose.errors import ConfigError, ServerError, text_of
 from interpose.surfaces.http_server.messages import Role
-from interpose.surfaces.http_server.tokens import Token, open_tokens, require_name
+from interpose.surfaces.http_server.tokens import Token, Tokens, open_tokens, read_tokens, require_name
 
 HELP = "make, list and take back the tokens of those who may ask the server"
 
@@ -119,10 +119,18 @@ def _digest(secret: str) -> str:
     return digest_of(secret).hex()
 
 
+def _kept(file: Path) -> Tokens:
+    """The tokens of a file. Only a new token, or a server, makes one."""
+    return read_tokens(file) if os.path.lexists(file) else Tokens()
+
+
 def _list(args: argparse.Namespace, file: Path) -> int:
-    entries = open_tokens(file).entries
+    entries = _kept(file).entries
     if args.json:
         print_json([{"name": one.name, "role": one.role, "until": _shown(one), "ended": one.ended} for one in entries])
+        return 0
+    if not entries:
+        print("there are no tokens yet: `interpose token new NAME` makes one", file=sys.stderr)
         return 0
     width = max(len(one.name) for one in entries)
     for one in entries:
@@ -136,7 +144,7 @@ def _shown(token: Token) -> str:
 
 
 def _revoke(args: argparse.Namespace, file: Path, sockets: tuple[str, ...]) -> int:
-    known = open_tokens(file)
+    known = _kept(file)
     if all(token.name != args.name for token in known.entries):
         print(f"interpose token revoke: there is no token of {visible(args.name)}", file=sys.stderr)
         return EXIT_NOT_DONE

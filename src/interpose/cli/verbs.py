@@ -43,8 +43,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Answer questions": (
         "interpose approvals watch",
         {
-            "approvals": "answer what agents ask: list, show, approve, edit, deny, defer, or watch and answer as it "
-            "comes",
+            "approvals": "answer what agents ask: list, show, approve (also with changes), deny, defer, or watch and "
+            "answer as it comes",
             "open": "show the page in your browser, and let the browser in by the code that it shows",
             "session": "agents' sessions and how they stand: list, show, halt one, or let a halted one go on",
             "grants": "what was approved and still counts: list it, or revoke it",

@@ -34,8 +34,8 @@ def target_of(facts: HostFacts, scope: Scope, project: Path, environ: Mapping[st
     file = file_for(facts, scope)
     if file is None:
         raise SetupError(
-            f"{facts.title} has no managed settings that hold hooks; install it with --user, and see docs/agents for "
-            "what then switches its hooks off"
+            f"{facts.title} has no managed settings that hold hooks; install it with --user; "
+            "`interpose help agents` says what then switches its hooks off"
         )
     if scope == "managed":
         return InstallTarget(facts_for(facts, scope), scope, switch_reader.SYSTEM / file.path[1:], system_settings())

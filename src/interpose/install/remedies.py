@@ -37,11 +37,12 @@ REMEDIES = {
     "off switch": "change that, then run `interpose doctor {host}` again",
     "never asked": "end it and start {title} again with hooks on; `interpose doctor {host}` then says whether it asks",
     # of what all hooks stand on
-    "policy": "correct it; `interpose policy test` and `interpose config check` read it as the hooks do",
+    "policy": "correct it; `interpose policy test`, `interpose config check` and `interpose governance check` read it "
+    "as the hooks do",
     "ledger": "`interpose audit recover` sets aside what is damaged and goes on; it deletes nothing",
     "chain": "`interpose audit verify` shows where; `interpose audit recover` starts a new chain and deletes nothing",
     "server": "end that process, or remove the socket; hooks decide without a server meanwhile",
-    "unapproved": "look at the call, and at the mode in which the agent works: docs/agents says which modes ask",
+    "unapproved": "look at the call, and at the agent's mode: `interpose help agents` says which modes ask",
     "grants": "find out who wrote there; `interpose grants list` shows it, `interpose grants revoke ID` removes it",
     "let through": "look why, correct that, install without --fail-open, and remove this file",
     "interpreter": "find out who changed it, and make the environment anew: `interpose help install` says how",

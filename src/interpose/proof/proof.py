@@ -156,7 +156,7 @@ def _no_passphrase() -> str:
     """Why nothing can be approved on a system on which terminals prove nothing, until a passphrase is set."""
     return (
         f"{_untold()}, so an approval needs a passphrase, and none is set: run `interpose operator init --passphrase` "
-        "in a terminal, then start the server again: see `interpose help approvals`"
+        "in a terminal, which says when it counts: see `interpose help approvals`"
     )
 
 

@@ -27,6 +27,14 @@ PLAIN = """
 def register(registry):
     registry.add(id="plain", name="tool.before", handler=lambda input, output: None)
 """
+BROKEN = """
+def register(registry):
+    raise KeyError("colour")
+
+def twice(registry):
+    for _ in range(2):
+        registry.add(id="twice", name="tool.before", handler=lambda input, output: None)
+"""
 CALL = """
 from interpose import open_engine
 from interpose.testing import call
@@ -37,8 +45,9 @@ print(open_engine().run().before(call("exec", command="ls")).reason)
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     return distribution(
-        tmp_path / "site", "quiet", points="no-fridays = quiet_plugin:register\nplain = plain_plugin:register",
-        modules={"quiet_plugin": PLUGIN, "plain_plugin": PLAIN},
+        tmp_path / "site", "quiet", points="no-fridays = quiet_plugin:register\nplain = plain_plugin:register\n"
+        "broken = broken_plugin:register\ntwice = broken_plugin:twice",
+        modules={"quiet_plugin": PLUGIN, "plain_plugin": PLAIN, "broken_plugin": BROKEN},
     )  # fmt: skip
 
 
@@ -58,7 +67,10 @@ def run(site: Path, settings: str, *words: str) -> tuple[int, str]:
 
 CHECK = ("-m", "interpose", "config", "check")
 WRONG = [
-    ("no such plugin", "plugins: [no-mondays]\n", "interpose.yaml:1: plugins: ", "offered: no-fridays, plain"),
+    (
+        "no such plugin", "plugins: [no-mondays]\n", "interpose.yaml:1: plugins: ",
+        "offered: broken, no-fridays, plain, twice",
+    ),
     (
         "a key that the plugin does not know",
         "plugins: [no-fridays]\ninterceptors:\n  no-fridays:\n    settings: {dys: []}\n",
@@ -67,6 +79,14 @@ WRONG = [
     (
         "a plugin without settings", "plugins: [plain]\ninterceptors:\n  plain: {settings: {x: 1}}\n",
         "interpose.yaml:3: interceptors.plain.settings: ", "takes no settings",
+    ),
+    (
+        "a plugin that fails", "plugins: [broken]\n", "interpose.yaml:1: plugins: ",
+        "'broken' (broken_plugin:register) can't be registered: 'colour'",
+    ),
+    (
+        "an interceptor that can't be added", "plugins: [twice]\n", "interpose.yaml:1: plugins: ",
+        "'twice' (broken_plugin:twice) can't be registered: ",
     ),
     (
         "settings that are no map", "plugins: [no-fridays]\ninterceptors:\n  no-fridays: {settings: [x]}\n",

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from interpose.cli import main
+from interpose.cli.command_tree import command_tree
 
+WRITTEN = frozenset({"policy list"})
+"""Lists that are not of what happened: packs come with Interpose."""
 EMPTY: dict[str, object] = {
     "session list": {"sessions": []},
     "approvals list": {"approvals": []},
@@ -20,6 +23,8 @@ EMPTY: dict[str, object] = {
     "notify list": {"channels": [], "muted_until": None, "muted_by": ""},
     "command bypasses": {"bypasses": []},
     "pins list": {"pins": []},
+    "token list": [],
+    "operator handover": {"hand_overs": [], "counts": False, "ended": []},
 }
 """A list, and what it is as JSON."""
 ROWS = ("audit search", "audit search --rule no-such-rule", "audit tail", "audit export")
@@ -34,6 +39,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "INTERPOSE_CONFIG_DIR"):
             monkeypatch.delenv(name, raising=False)
         yield tmp_path
+
+
+def test_every_list_is_tried() -> None:
+    lists = {act.name for act in command_tree().walk() if act.path[-1:] == ("list",)}
+    assert lists <= {*EMPTY, *WRITTEN}
 
 
 @pytest.mark.parametrize("words", [*EMPTY, *ROWS])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from interpose.cli import main, operator
 from interpose.config.load import load
+from interpose.install.situation import ListeningServer
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: another user's directory needs root")
 
@@ -18,6 +20,27 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(operator, "SHARED", tmp_path / "shared")
     monkeypatch.setattr(operator, "ORGANISATION", tmp_path / "etc" / "interpose.yaml")
     return tmp_path / "etc" / "interpose.yaml"
+
+
+@pytest.mark.parametrize("kind", ["terminal", "passphrase"])
+@pytest.mark.parametrize("pid", [0, 4711])
+def test_a_passphrase_says_when_it_counts(
+    kind: str, pid: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tmp_path / ".config" / "interpose" / "interpose.yaml"
+    settings.parent.mkdir(parents=True, mode=0o700)
+    settings.write_text(f"approvals: {{proof: {kind}}}\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "INTERPOSE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("getpass.getpass", lambda _prompt: "a long one of mine")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(operator, "listening", lambda at: ListeningServer(at, pid))
+    assert main(["operator", "init", "--passphrase"]) == 0
+    said = capsys.readouterr().out
+    assert ("proof: passphrase" in said) == (kind == "terminal")
+    assert ("kill 4711`" if pid else "No server runs") in said
+    assert "again" not in said
 
 
 WORDS = ("operator", "init", "--user", "daemon", "--for", "nobody")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import interpose.cli
 from interpose.cli import EXIT_USAGE, VERBS, main
+from interpose.cli.command_tree import VerbCommand, command_tree
 from interpose.cli.parser import Parser
 from interpose.cli.verbs import GROUPS, HELPS, module_of
 
@@ -98,11 +100,22 @@ def test_the_page_fits_the_width_that_is_said(
     ("note", "given", "said"),
     [
         ("a verb", ["instal"], "there is no verb 'instal'. Did you mean install?"),
-        ("nothing near", ["xyzzy"], "there is no verb 'xyzzy'."),
+        ("nothing near", ["xyzzy"], "there is no verb 'xyzzy'.\n"),
+        ("an option without its dashes", ["version"], "Did you mean --version?"),
+        ("a verb of one verb", ["lift"], "Did you mean interpose session lift?"),
+        ("a verb of many verbs", ["list"], "there is no verb 'list'.\n"),
+        ("what may be left out", ["command", "check"], "the following arguments are required: COMMAND\n"),
+        ("a directory that is not there", ["status", "--cwd", "/no/such"], "there is no directory '/no/such'"),
+        (
+            "a project that is not there",
+            ["install", "cline", "--project", "--cwd", "/no/such"],
+            "there is no directory",
+        ),
+        ("no path at all", ["doctor", "--cwd", "x" * 9000], "there is no directory 'xxx"),
         ("an option before the verb", ["--verison"], "there is no option '--verison'. Did you mean --version?"),
         ("an option of a verb", ["--json", "check", "ls"], "Options stand behind the verb: interpose check --json"),
         ("a verb of a verb", ["audit", "tial"], "there is no verb 'tial'. Did you mean tail?"),
-        ("no verb of a verb", ["audit"], "Say one of tail, search, show"),
+        ("no verb of a verb", ["audit"], "missing subcommand: tail, search, show"),
         ("an option", ["check", "--josn", "ls"], "there is no option '--josn'. Did you mean --json?"),
         ("an option of an inner verb", ["audit", "tail", "--folow"], "Did you mean --follow?"),
         ("with its value", ["audit", "tail", "--lmit=3"], "there is no option '--lmit'. Did you mean --limit?"),
@@ -111,8 +124,8 @@ def test_the_page_fits_the_width_that_is_said(
         ("an agent", ["install", "claud"], "there is no agent 'claud'. Did you mean claude-code?"),
         ("an agent to doctor", ["doctor", "gemni-cli"], "there is no agent 'gemni-cli'. Did you mean gemini-cli?"),
         ("a command without quotes", ["check", "rm", "-rf", "build"], "Put a command into quotes"),
-        ("a word too many", ["status", "now"], "what is 'now'?"),
-        ("two agents", ["install", "codex", "cursor"], "what is 'cursor'? One agent at a time."),
+        ("a word too many", ["status", "now"], "unexpected argument 'now'."),
+        ("two agents", ["install", "codex", "cursor"], "unexpected argument 'cursor'. One agent at a time."),
         ("no agent to take out of", ["uninstall"], "droid. Or --all."),
         ("no whole number", ["serve", "--port", "x"], "argument --port: 'x' is no number"),
         ("no number at all", ["run", "--timeout", "x", "--", "ls"], "argument --timeout: 'x' is no number"),
@@ -142,6 +155,26 @@ def test_help_is_a_word_that_people_type(capsys: pytest.CaptureFixture[str]) -> 
             main(given)
         assert ended.value.code == 0
         assert "usage: interpose audit" in capsys.readouterr().out
+
+
+ACTS = [act for act in command_tree().walk() if len(act.path) > 1]
+
+
+@pytest.mark.parametrize("act", ACTS, ids=[act.name for act in ACTS])
+def test_the_page_of_an_inner_verb_says_what_it_does(act: VerbCommand, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*act.path, "--help"])
+    assert ended.value.code == 0
+    assert act.help
+    _usage, said, *_options = capsys.readouterr().out.split("\n\n")
+    assert " ".join(said.split()) == act.help
+
+
+@pytest.mark.parametrize("verb", [verb for verb in command_tree().acts if verb.acts], ids=lambda verb: verb.name)
+def test_a_verb_names_no_inner_verb_that_it_does_not_have(verb: VerbCommand) -> None:
+    named = re.findall(r"(?<=[:,] )([a-z]+)(?=, )", verb.help)
+    acts = {act.path[-1] for act in verb.acts}
+    assert named[:1] == [] or named[0] not in acts or set(named) <= acts
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -46,9 +46,9 @@ class Proving(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     code: Annotated[str, Meta(max_length=40, description="where approvals.proof is `code`")] = ""
 
 
-def prove(service: Service, request: Request, body: Proving, what: str) -> None:
-    """Raises NotProvenError unless a person answers. Blocks."""
-    proving.prove(service, proving.answerer_of(request, body.passphrase, body.code), what)
+def prove(service: Service, request: Request, body: Proving, what: str, typed: str) -> None:
+    """Raises NotProvenError unless a person answers, which says what is `typed` for it. Blocks."""
+    proving.prove(service, proving.answerer_of(request, body.passphrase, body.code), what, typed)
 
 
 def role_of(request: Request) -> ApproverRole:

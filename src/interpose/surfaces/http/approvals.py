@@ -23,7 +23,7 @@ from interpose.surfaces.http.answering import (
     prove,
     role_of,
 )
-from interpose.surfaces.http.proving import PROVING
+from interpose.surfaces.http.proving import APPROVE, PROVING
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import query_of
 
@@ -187,7 +187,7 @@ def routes(service: Service) -> tuple[Route, ...]:
         id, by, role = request.params["id"], request.caller.name, role_of(request)
 
         def answer() -> AnsweredQuestion:
-            prove(service, request, body, spoken_id(id))
+            prove(service, request, body, spoken_id(id), APPROVE)
             chosen = scope(body.scope, uses=body.uses, until=body.until, sessions=body.sessions)
             yes = Yes(scope=chosen, comment=body.comment, arguments=body.arguments, kind=body.kind)
             return people_answers.approve(service, id, by, role, yes)
@@ -210,7 +210,7 @@ def routes(service: Service) -> tuple[Route, ...]:
         body = body_with(request, BatchBody)
         named = await done(lambda: people_answers.require_alike(service, body.ids))
         if body.answer == "approve":
-            await done(lambda: prove(service, request, body, people_answers.name_of_batch(named)))
+            await done(lambda: prove(service, request, body, people_answers.name_of_batch(named), APPROVE))
         return json_response(BatchAnswers([await _of_batch(service, request, body, id) for id in named]))
 
     async def look(request: Request) -> Response:

@@ -66,7 +66,7 @@ def routes(service: Service) -> tuple[Route, ...]:
             raise Refusal(403, "forbidden", "only the operator hands over: this needs a token of the role operator")
 
         def choose() -> HandOverChoice:
-            prove(service, request, body, PROVEN_AS)
+            prove(service, request, body, PROVEN_AS, f"interpose operator handover {body.host}")
             return service.hand_overs.choose(body.host, by)
 
         return json_response(shown(await done(choose)))

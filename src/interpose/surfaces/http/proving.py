@@ -18,7 +18,7 @@ PROVING = (
 )  # fmt: skip
 """What a request is answered with that was not proven."""
 _STATUS = {code: status for status, code in PROVING}
-_USUAL = "interpose approvals approve ID"
+APPROVE = "interpose approvals approve ID"
 """What proofs say is to be typed at one's own terminal."""
 
 
@@ -31,7 +31,7 @@ def answerer_of(request: Request, passphrase: str, code: str) -> Answerer:
     )  # fmt: skip
 
 
-def prove(service: Service, who: Answerer, subject: str, typed: str = _USUAL) -> None:
+def prove(service: Service, who: Answerer, subject: str, typed: str) -> None:
     """Raises NotProvenError unless it is a person. `subject` names what they want, `typed` how they would ask for it.
 
     INVARIANT: nothing that a person alone may do is done over the wire that did not come through here.
@@ -41,7 +41,7 @@ def prove(service: Service, who: Answerer, subject: str, typed: str = _USUAL) ->
     try:
         service.answering.proof.check(who, subject)
     except NotProvenError as error:
-        raise NotProvenError(text_of(error).replace(_USUAL, typed), error.code) from None
+        raise NotProvenError(text_of(error).replace(APPROVE, typed), error.code) from None
 
 
 def not_proven(error: NotProvenError) -> Refusal:

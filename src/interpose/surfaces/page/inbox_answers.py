@@ -92,7 +92,7 @@ async def _approve_edited(visit: Visit, id: str) -> AnsweredQuestion:
 
 async def _say_yes(visit: Visit, id: str, yes: Yes) -> AnsweredQuestion:
     def answer() -> AnsweredQuestion:
-        proving.prove(visit.service, visit.answerer(), id)
+        proving.prove(visit.service, visit.answerer(), id, proving.APPROVE)
         return people_answers.approve(visit.service, id, visit.session.name, _role(visit), yes)
 
     return await done(answer)
@@ -116,7 +116,8 @@ async def _batch(visit: Visit) -> Response:
         raise Refusal(400, "invalid_request", f"tick 1 to {MOST_OF_A_BATCH} questions first")
     named = await done(lambda: people_answers.require_alike(visit.service, ids))
     if answer == "approve":
-        await done(lambda: proving.prove(visit.service, visit.answerer(), people_answers.name_of_batch(named)))
+        subject = people_answers.name_of_batch(named)
+        await done(lambda: proving.prove(visit.service, visit.answerer(), subject, proving.APPROVE))
     comment, by = _text(visit, "comment"), visit.session.name
     lines: list[OutcomeLine] = []
     for id in named:

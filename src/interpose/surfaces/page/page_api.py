@@ -56,7 +56,7 @@ def routes(visits: Visits, address: Callable[[], Awaitable[str]]) -> tuple[Route
     async def pair(request: Request) -> Response:
         body = body_with(request, PairingBody)
         code, name, role = spoken_id(body.pairing), request.caller.name, role_of(request)
-        await done(lambda: prove(visits.service, request, body, PROVEN_AS))
+        await done(lambda: prove(visits.service, request, body, PROVEN_AS, "interpose open"))
         answering = visits.service.answering
         # INVARIANT: what a browser may do for us is what whoever let it in has proved, just now, in this way.
         proven = answering.proof.kind if answering is not None and request.peer.kind == "unix" else ""
