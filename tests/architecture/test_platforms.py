@@ -22,7 +22,9 @@ PACKAGE = Path(__file__).parents[2] / "src" / "interpose"
 SEAM = PACKAGE / "platforms"
 SYSTEMS = ("linux", "darwin")
 KERNEL = re.compile(r"/(?:proc|sys|dev/shm|run/user|private/var)\b")
-"""Directories that are not there on every system."""
+"""Directories that are not there on every system. A path that begins there is put together in the seam alone."""
+ANYWHERE = re.compile(r"/dev/(?:tty|null|fd)$|/(?:etc|var/lib)/interpose(?:/|$)|/bin/sh$|/$")
+"""Places that each of our systems has, or that we make. Any other path that is opened as it stands is of one system."""
 OPENS = frozenset({"Path", "open", "PurePath", "PosixPath", "CDLL"})
 FOREIGN = frozenset({"ctypes", "_ctypes"})
 """Modules that call what no Python library has."""
@@ -81,8 +83,7 @@ def calls_of_one(text: str) -> Iterator[str]:
     tree = ast.parse(text)
     modules = dict(_imported(tree))
     nodes = list(ast.walk(tree))
-    is_there = KERNEL.search(text) is not None
-    parents = {id(child): node for node in nodes for child in ast.iter_child_nodes(node)} if is_there else {}
+    parents = {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
     for node in nodes:
         match node:
             case ast.Import(names=names) if found := {each.name for each in names} & FOREIGN:
@@ -98,7 +99,7 @@ def calls_of_one(text: str) -> Iterator[str]:
                 func=ast.Name(id="getattr" | "hasattr"), args=[ast.Name(id=name), ast.Constant(value=str(said)), *_]
             ) if is_of_one(modules.get(name, ""), said):
                 yield f"{node.lineno}: {modules[name]}.{said}"
-            case ast.Constant(value=str(said)) if KERNEL.match(said) and _is_opened(node, parents, modules):
+            case ast.Constant(value=str(said)) if _is_of_one_system(said, node, parents, modules):
                 yield f"{node.lineno}: {said}"
             case _:
                 pass
@@ -109,6 +110,14 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((each.asname or each.name.partition(".")[0], each.name) for each in node.names)
+
+
+def _is_of_one_system(said: str, node: ast.AST, parents: dict[int, ast.AST], modules: dict[str, str]) -> bool:
+    """Whether a text is a path that another system does not have, and that is used."""
+    if not said.startswith("/") or not _is_opened(node, parents, modules):
+        return False
+    in_parts = isinstance(parents[id(node)], ast.JoinedStr)
+    return KERNEL.match(said) is not None if in_parts else ANYWHERE.match(said) is None
 
 
 def _is_opened(node: ast.AST, parents: dict[int, ast.AST], modules: dict[str, str]) -> bool:
@@ -174,6 +183,9 @@ CALLS = [
     ("import os\nos.listdir('/proc')", "/proc"),
     ("import os\nos.stat('/dev/shm/x')", "/dev/shm/x"),
     ("def f(pid): return f'/proc/{pid}/stat'", "/proc/"),
+    ("from pathlib import Path\nPath('/etc/machine-id').read_bytes()", "/etc/machine-id"),
+    ("import os\nos.stat('/etc/os-release')", "/etc/os-release"),
+    ("open('/Library/x')", "/Library/x"),
 ]
 
 
@@ -188,7 +200,8 @@ TALK = [
     "if at == '/proc': pass",
     "import re\nre.compile('/proc/self/environ')",
     "def f(name): print(f'/proc/{name} is what the command reads')",
-    "import os, socket\nos.stat('/etc/passwd'); socket.SOL_SOCKET; os.fsync(1); os.kill(1, 2)",
+    "import os\nos.stat('/etc/interpose/x'); os.open('/dev/null', 0)",
+    "import os, socket\nsocket.SOL_SOCKET; os.fsync(1); os.kill(1, 2)",
     "import posixpath\nposixpath.join('/proc', 'self')",
 ]
 

@@ -17,7 +17,7 @@ from interpose.cli.gateway_running import EXIT_UNAVAILABLE, refused
 from interpose.cli.proxy_variables import BYPASSES, addresses_from, environment_for, exports
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
-from interpose.errors import ConfigError, LedgerError, PluginError, PolicyError, ServerError, StoreError
+from interpose.errors import ConfigError, LedgerError, PluginError, PolicyError, ServerError, StoreError, text_of
 from interpose.types import new_id
 
 if TYPE_CHECKING:
@@ -116,7 +116,10 @@ def _logging(config: Config, *, quiet: bool) -> LoggingSettings:
     if not quiet or config.logging.path:
         return config.logging
     place = places_of().state / "proxy.log"
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ServerError(f"{place.parent} can't be made: {text_of(error)}") from error
     return replace(config.logging, path=str(place))
 
 

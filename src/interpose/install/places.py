@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from interpose.agents import switch_reader
 from interpose.config.places import places_of
 from interpose.errors import SetupError
+from interpose.platforms.processes import this_machine
 from interpose.surfaces.hosts.events import HostFacts
 from interpose.surfaces.hosts.hook_places import HookFile
 
@@ -71,10 +72,7 @@ def facts_for(facts: HostFacts, scope: Scope) -> HostFacts:
 
 def _machine() -> str:
     """A word that is always the same on this machine, and another on others."""
-    try:
-        text = Path("/etc/machine-id").read_bytes()
-    except OSError:
-        text = os.uname().nodename.encode()
+    text = this_machine() or os.uname().nodename.encode()
     return hashlib.sha256(b"interpose managed hooks " + text).hexdigest()[:16]
 
 

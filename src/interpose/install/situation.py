@@ -40,6 +40,9 @@ _STOPPED = (
 )
 
 
+_MOVE = "move that file away"
+
+
 class ListeningServer(Struct, frozen=True):
     """Who listens on a socket. `pid` is 0 if nobody does; `since` is in seconds since 1970, 0 if that is not known."""
 
@@ -134,6 +137,8 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
         unheard = unheard_sessions(installed, None)
         if gone := ledger_gone(directory):
             ledger = LedgerState(place=place, problem=gone)
+        elif other := _in_its_place(directory):
+            ledger = LedgerState(place=place, problem=f"{other} is no directory, and calls are refused", todo=_MOVE)
     if problem := _alarm(config):
         ledger = replace(ledger, problem=problem)
     opened = let_through_in(spool_of(config))
@@ -152,6 +157,12 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
         pauses=pauses,
         notifications=notifications,
     )
+
+
+def _in_its_place(directory: Path) -> Path | None:
+    """What is where the directory of the ledger has to be, if that is no directory."""
+    first = next(each for each in (directory, *directory.parents) if os.path.lexists(each))
+    return None if first.is_dir() else first
 
 
 def _unreadable(place: str, error: Exception) -> LedgerState:

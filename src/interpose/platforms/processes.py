@@ -17,6 +17,7 @@ start_of = table.start_of
 started_ns = table.started_ns
 ticks_now = table.ticks_now
 this_boot = table.this_boot
+this_machine = table.this_machine
 all_pids = table.all_pids
 program_of = table.program_of
 command_line = table.command_line

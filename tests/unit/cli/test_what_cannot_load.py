@@ -82,6 +82,19 @@ def test_what_decides_ends_with_the_code_for_it(
     assert ("'nope'" if "plugin" in what else "'wen'") in said
 
 
+@pytest.mark.parametrize("place", [".local/state/interpose", ".local/state/interpose/ledger"])
+def test_a_file_where_the_ledger_has_to_be_is_named(place: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / place).parent.mkdir(parents=True)
+    (home / place).write_text("x")
+    assert main(["proxy", "--", "true"]) == 69
+    assert main(["run", "--", "true"]) == 70
+    assert str(home / place) in capsys.readouterr().err
+    assert main(["status"]) == 0
+    assert f"{home / place} is no directory, and calls are refused" in capsys.readouterr().out
+    assert main(["doctor"]) == 1
+    assert "move that file away" in capsys.readouterr().out
+
+
 def test_doctor_names_the_plugin(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(home, "a plugin that is not there")
     assert main(["doctor", "--json"]) == 1

@@ -122,9 +122,11 @@ class MacKernel:
                 return failed(errno.ENOENT, -1)
 
     def _sysctlbyname(self, name: bytes, place: int | None, size: Any, _new: int | None, _length: int) -> int:
-        if name != b"kern.bootsessionuuid":
-            return failed(errno.ENOENT, -1)
-        return told(place, size, b"0F3A5C1E-0000-4000-8000-000000000001\0")
+        known = {
+            b"kern.bootsessionuuid": b"0F3A5C1E-0000-4000-8000-000000000001\0",
+            b"kern.uuid": b"5D1A7C1E-0000-4000-8000-000000000002\0",
+        }
+        return told(place, size, known[name]) if name in known else failed(errno.ENOENT, -1)
 
 
 def failed(number: int, said: int = 0) -> int:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -130,6 +131,15 @@ def test_a_boot_has_a_name(mac: Mac) -> None:
     mac()
     assert macos.this_boot() == "0F3A5C1E-0000-4000-8000-000000000001"
     assert abs(macos.ticks_now() - macos.ticks_now()) < 60_000_000
+
+
+def test_a_machine_has_a_name(mac: Mac, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mac()
+    assert macos.this_machine() == b"5D1A7C1E-0000-4000-8000-000000000002"
+    monkeypatch.setattr(linux, "MACHINE", tmp_path / "machine-id")
+    assert linux.this_machine() == b""
+    (tmp_path / "machine-id").write_bytes(b"0123\n")
+    assert linux.this_machine() == b"0123\n"
 
 
 def test_code_is_never_called_the_systems_own(mac: Mac) -> None:

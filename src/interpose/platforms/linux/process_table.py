@@ -10,6 +10,7 @@ from pathlib import Path
 from interpose.platforms.process_values import Process
 
 PROC = Path("/proc")
+MACHINE = Path("/etc/machine-id")
 _MOST_STATUS = 4096
 """Some fifty numbers and a short name."""
 _LARGEST_MAPS = 4 << 20
@@ -79,6 +80,14 @@ def this_boot() -> str:
         return (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return ""
+
+
+def this_machine() -> bytes:
+    """What is always the same on this machine, and other on others; empty where the system keeps no such thing."""
+    try:
+        return MACHINE.read_bytes()
+    except OSError:
+        return b""
 
 
 def all_pids() -> list[int]:

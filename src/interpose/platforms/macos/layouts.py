@@ -44,6 +44,7 @@ INI_IPV4, INI_IPV6 = 1, 2
 
 CTL_KERN, KERN_PROC, KERN_PROC_PID, KERN_PROCARGS2 = 1, 14, 1, 49
 BOOT_SESSION = b"kern.bootsessionuuid"
+MACHINE = b"kern.uuid"
 KINFO_PROC = struct.Struct("<qi24xB3xI199x17s132xI24xI136xII4xIi68x")
 """`p_starttime` in seconds and microseconds, `p_stat`, `p_pid`, `p_comm`, `p_ruid`, `cr_uid`, `e_ppid`, `e_pgid`,
 `e_tdev`, `e_tpgid`."""

@@ -19,6 +19,7 @@ from interpose.platforms.macos.layouts import (
     KERN_PROC_PID,
     KERN_PROCARGS2,
     KINFO_PROC,
+    MACHINE,
     NODEV,
     PROC_PIDTBSDINFO,
     SZOMB,
@@ -82,6 +83,14 @@ def this_boot() -> str:
         return kernel().sysctl_named(BOOT_SESSION, 64).rstrip(b"\0").decode("ascii", "replace")
     except OSError:
         return ""
+
+
+def this_machine() -> bytes:
+    """What is always the same on this machine, and other on others; empty where the system keeps no such thing."""
+    try:
+        return kernel().sysctl_named(MACHINE, 64).rstrip(b"\0")
+    except OSError:
+        return b""
 
 
 def all_pids() -> list[int]:

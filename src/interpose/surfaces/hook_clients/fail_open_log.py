@@ -51,7 +51,7 @@ def let_through_in(file: Path) -> list[LetThrough]:
         with file.open("rb") as lines:
             lines.seek(max(0, file.stat().st_size - _LARGEST))
             text = lines.read(_LARGEST)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     found = []
     for line in text.splitlines():
