@@ -8,6 +8,8 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+from msgspec.structs import replace
+
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.closed_values import directory
 from interpose.cli.json_output import print_json
@@ -24,7 +26,7 @@ from interpose.install.own_environment import environment_checks
 from interpose.install.places import spoken_path, target_of
 from interpose.install.remedies import HostCheck, remedied
 from interpose.install.running_agents import running_agents
-from interpose.install.situation import Situation, ledger_flaw, situation
+from interpose.install.situation import Situation, ledger_flaw, listening, situation
 from interpose.proof.proof import proof_note
 from interpose.surfaces.hook_clients.fail_open_log import spool_of
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
@@ -80,6 +82,7 @@ def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
         running=tuple(running_agents()),
     )
     found = [examine(target, record, loaded, now.seen.get(target.facts.name), where) for target, record in targets]
+    now = replace(now, hooks=listening(loaded.config.hooks.socket))  # the hooks that were tried may have started one
     around = _around(now, loaded, project)
     around += [*loose_files(loaded.config), *environment_checks()]
     for other in started_elsewhere(targets):

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 _SETTINGS = re.compile(r"^const INTERPOSE = (\{.*\});$", re.MULTILINE)
 _STARTING_SECONDS = 10.0
+_SEEN_SECONDS = 2.0
+"""How long a server may take to be seen that the hook has just started, on a busy machine."""
 """How long a server that a hook starts is waited for, before the hook is measured without it."""
 _GRACE = 5.0
 _SCOPES: tuple[Scope, ...] = ("user", "project", "managed")
@@ -257,8 +259,11 @@ def _warm_up(host: Host, words: list[str], socket: str, seconds: float) -> None:
     is_cold = not listening(socket).pid
     if sent(host, words, ALLOWED, seconds).answer != "allowed" or not is_cold:
         return
-    end = monotonic() + _STARTING_SECONDS
-    while started_server(socket) and not listening(socket).pid and monotonic() < end:
+    begun, seen = monotonic(), False
+    while not listening(socket).pid and (waited := monotonic() - begun) < _STARTING_SECONDS:
+        was_seen, seen = seen, bool(started_server(socket))
+        if (was_seen and not seen) or (not seen and waited > _SEEN_SECONDS):  # it ended, or there never was one
+            break
         sleep(0.05)
     sent(host, words, ALLOWED, seconds)
 

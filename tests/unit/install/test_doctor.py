@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from itertools import repeat
 from pathlib import Path
 from time import time_ns
 
@@ -23,6 +24,7 @@ from interpose.install.doctor import examine, installed_targets
 from interpose.install.last_heard import LastHeard
 from interpose.install.plan import is_ours
 from interpose.install.remedies import HostCheck
+from interpose.install.situation import ListeningServer
 from interpose.ledger.canaries import ALLOWED
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.events import Host
@@ -96,6 +98,39 @@ def test_it_warms_up_before_it_measures(home: Path, monkeypatch: pytest.MonkeyPa
     found = checks("claude-code")
     assert commands[0] == ALLOWED
     assert (found["refuses"].text, found["allows"].text) == ("refused in 9 ms", "allowed in 9 ms")
+
+
+@pytest.mark.parametrize(
+    ("note", "seen", "listens_after", "looks"),
+    [
+        ("it is seen late, as on a busy machine", [0, 0, 0, 7, 7, 7], 6, 6),
+        ("it ends", [7, 7, 0], 99, 3),
+        ("it is never seen", [0], 99, 6),
+        ("it is never ready", [7], 99, 20),
+    ],
+)
+def test_a_server_that_starts_is_waited_for(
+    note: str, seen: list[int], listens_after: int, looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a second passes between two looks."""
+    past, sent = [0], []
+    listens = iter([*[0] * (listens_after + 1), *[4711] * 9]) if listens_after < 99 else repeat(0)
+
+    def looked(_socket: str) -> int:
+        past[0] += 1
+        return seen[min(past[0], len(seen)) - 1]
+
+    def heard(host: Host, words: Sequence[str], command: str, seconds: float) -> CanaryAnswer:
+        sent.append(past[0])
+        return CanaryAnswer("allowed", "", 1.0, 0)
+
+    monkeypatch.setattr(doctor, "sent", heard)
+    monkeypatch.setattr(doctor, "started_server", looked)
+    monkeypatch.setattr(doctor, "listening", lambda at: ListeningServer(at, next(listens)))
+    monkeypatch.setattr(doctor, "monotonic", lambda: past[0] / 2)
+    monkeypatch.setattr(doctor, "sleep", lambda _seconds: None)
+    doctor._warm_up(HOSTS["claude-code"], ["hook"], "/socket", 1.0)
+    assert sent == [0, looks], note
 
 
 def test_a_client_that_is_gone_is_found(home: Path) -> None:
