@@ -15,6 +15,7 @@ from interpose.agents import switch_reader
 from interpose.config.places import places_of
 from interpose.errors import SetupError
 from interpose.platforms.processes import this_machine
+from interpose.platforms.system import this_system
 from interpose.surfaces.hosts.events import HostFacts
 from interpose.surfaces.hosts.hook_places import HookFile
 
@@ -34,6 +35,11 @@ def target_of(facts: HostFacts, scope: Scope, project: Path, environ: Mapping[st
     """Where this host reads its hooks."""
     file = file_for(facts, scope)
     if file is None:
+        if scope == "managed" and not this_system().managed_settings:
+            raise SetupError(
+                f"where {facts.title} reads managed settings on {this_system().title} is not known to Interpose; "
+                "install it with --user. `interpose help agents` says what then switches its hooks off"
+            )
         raise SetupError(
             f"{facts.title} has no managed settings that hold hooks; install it with --user; "
             "`interpose help agents` says what then switches its hooks off"
@@ -55,6 +61,8 @@ def target_of(facts: HostFacts, scope: Scope, project: Path, environ: Mapping[st
 
 def file_for(facts: HostFacts, scope: Scope) -> HookFile | None:
     """The file of a host in this place; None if it has none there."""
+    if scope == "managed" and not this_system().managed_settings:
+        return None
     return next((file for file in facts.setup.files if file.scope == scope), None)
 
 

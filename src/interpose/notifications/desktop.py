@@ -20,7 +20,7 @@ def send(notice: Notice) -> None:
     """Show it. Raises NotificationError."""
     program = shutil.which(PROGRAM)
     if program is None:
-        raise NotificationError(f"there is no {PROGRAM} here: install libnotify-bin, or leave this channel out")
+        raise NotificationError(f"there is no {PROGRAM} here: install it (libnotify), or choose another channel")
     # The text may have marks such as <b> there: none of ours has, and none of the agent's counts.
     words = [
         program, "--app-name=Interpose", f"--urgency={_URGENCY[notice.severity]}", "--", notice.title,

@@ -34,21 +34,25 @@ class System(Struct, frozen=True, kw_only=True):
     ignores_case: bool
     has_screen: bool
     """Whether a person's desktop is there without a variable that says so."""
+    managed_settings: bool
+    """Whether it is known where agents read an administrator's settings."""
 
 
 LINUX = System(
     title="Linux", config=".config", state=".local/state", runtime="/run/user/{user}", home_of_root="/root",
     terminals_prove=True, longest_socket=107, ignores_case=False, has_screen=False,
+    managed_settings=True,
 )  # fmt: skip
 MACOS = System(
     title="macOS", config="Library/Preferences", state="Library/Application Support", runtime="",
     home_of_root="/var/root",
     # Every program can type into Terminal by an Apple event, and start others through launchd, which tells nothing.
-    terminals_prove=False, longest_socket=103, ignores_case=True, has_screen=True,
+    terminals_prove=False, longest_socket=103, ignores_case=True, has_screen=True, managed_settings=False,
 )  # fmt: skip
 OTHER = System(
     title="this system", config=".config", state=".local/state", runtime="", home_of_root="/root",
     terminals_prove=False, longest_socket=103, ignores_case=False, has_screen=False,
+    managed_settings=False,
 )  # fmt: skip
 
 

@@ -16,7 +16,9 @@ from interpose.cli import main
 from interpose.config.load import load
 from interpose.errors import SetupError
 from interpose.install.doctor import installed_targets
+from interpose.install.places import file_for
 from interpose.install.records import Records
+from interpose.platforms.system import MACOS, OTHER, System
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.unit.install.homes import installed, loose, new_home, target, tree, uninstalled
 
@@ -36,6 +38,17 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     (tmp_path / "system" / "etc").mkdir(parents=True)
     return tmp_path / "system"
+
+
+@pytest.mark.parametrize("other", [MACOS, OTHER], ids=lambda other: other.title)
+@pytest.mark.parametrize("name", HOSTS)
+def test_where_they_are_not_known_nothing_is_written(name: str, other: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent would not read them, and a person would take it for guarded."""
+    monkeypatch.setattr("interpose.install.places.this_system", lambda: other)
+    assert file_for(HOSTS[name].facts, "managed") is None
+    with pytest.raises(SetupError, match=f"managed settings on {other.title} is not known.*--user"):
+        target(name, "managed")
+    assert file_for(HOSTS[name].facts, "user") is not None
 
 
 def test_who_has_managed_settings() -> None:
