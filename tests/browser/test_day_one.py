@@ -65,6 +65,13 @@ def test_an_approver_lands_on_the_inbox_and_sees_no_tab_that_is_not_hers(
         sign_in(page, server, token("ann"))
         expect(page).to_have_url(address(server, "/inbox"))
         assert tabs(page) == ["Inbox"]
+        expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+        several = page.get_by_text("Answer those that are ticked")
+        expect(several).to_be_hidden()
+        id = ask(server, "git push --force origin first")
+        expect(several).to_be_visible()
+        server.ask("POST", f"/api/v1/approvals/{id}/deny", {})
+        expect(several).to_be_hidden()
         page.goto(address(server, "/rules"))
         expect(page.get_by_role("heading", name="Not allowed")).to_be_visible()
         page.get_by_role("link", name="Back").click()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ from interpose.surfaces.hosts.all_hosts import HOSTS
 if TYPE_CHECKING:
     from interpose.install.plan import Plan
 
+_KNOWN_FROM = """
+Known by running it, from its source or from its documentation; experimental: from what others wrote.
+`interpose help agents` says what each can do."""
+
 HELP = (
     "put Interpose into an agent's hooks: without HOST, offers the agents found here; shows what changes, keeps a copy,"
     " can be undone byte for byte"
@@ -25,7 +30,9 @@ HELP = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `install` understands."""
     add_place(parser)
-    parser.add_argument("--list", action="store_true", help="every agent, its file, and where it is installed")
+    parser.add_argument(
+        "--list", action="store_true", help="every agent, how it is known, its file, and where it is installed"
+    )
     parser.add_argument(
         "--fail-open", action="store_true", help="let calls run that can't be decided; each is noted"
     )  # fmt: skip
@@ -98,4 +105,5 @@ def _list(args: argparse.Namespace, loaded: Loaded) -> int:
         print(f"{row['host']:12} {row['title']:19} {mark:13} {visible(spoken_path(row['user']))}")
         for path in row["installed"]:
             print(f"{'':12} installed at {visible(spoken_path(path))}")
+    print(_KNOWN_FROM, file=sys.stderr)
     return 0

@@ -231,7 +231,8 @@ def test_the_list(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["install", "kiro"])
     capsys.readouterr()
     assert main(["install", "--list"]) == 0
-    shown = capsys.readouterr().out
+    shown, legend = capsys.readouterr()
+    assert "`interpose help agents`" in legend, "it says what its words mean"
     assert all(host in shown for host in HOSTS)
     assert "installed at ~/.kiro/agents/interpose.json" in shown
     assert main(["install", "--list", "--json"]) == 0
