@@ -20,7 +20,7 @@ from interpose.approvals.questions import Question, spoken_id
 from interpose.approvals.scopes import ONCE, Scope
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.call_arguments import UsageError
-from interpose.cli.kept_store import kept_store
+from interpose.cli.kept_store import kept_store, with_remedy
 from interpose.cli.server_client import connection_to, reachable
 from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
@@ -449,7 +449,7 @@ def answered(verb: str, args: argparse.Namespace, act: Callable[[], int]) -> int
     except UnloadableError as error:
         code, problem = EXIT_CONFIG, f"rules that can't be loaded\n{error}"
     except (InterposeError, OSError) as error:
-        code, problem = EXIT_INTERNAL, text_of(error)
+        code, problem = EXIT_INTERNAL, with_remedy(error)
     words = f"{verb} {args.act}".rstrip()
     print(f"interpose {words}: {visible_lines(problem)}", file=sys.stderr)
     return code

@@ -31,6 +31,7 @@ from interpose.cli.audit_text import lines, page
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.closed_values import one_of
 from interpose.cli.json_output import encoded
+from interpose.cli.kept_store import with_remedy
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.config.load import load
@@ -120,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _failed(args: argparse.Namespace, error: Exception, code: int) -> int:
-    print(f"interpose audit {args.act}: {visible_lines(str(error))}", file=sys.stderr)
+    print(f"interpose audit {args.act}: {visible_lines(with_remedy(error))}", file=sys.stderr)
     return code
 
 

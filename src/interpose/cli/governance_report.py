@@ -12,6 +12,7 @@ import msgspec
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.audit_query import add_ledger, opened
 from interpose.cli.json_output import print_json
+from interpose.cli.kept_store import with_remedy
 from interpose.cli.terminal import colours_wanted, hanging
 from interpose.cli.verdict_text import Ink, columns, cut, visible, visible_lines
 from interpose.errors import ConfigError, InterposeError, text_of
@@ -50,7 +51,7 @@ def run_report(args: argparse.Namespace) -> int:
     except ConfigError as error:
         code, problem = EXIT_CONFIG, f"a configuration that can't be loaded\n{error}"
     except (InterposeError, OSError) as error:
-        code, problem = EXIT_INTERNAL, text_of(error)
+        code, problem = EXIT_INTERNAL, with_remedy(error)
     else:
         if args.json:
             print_json(msgspec.to_builtins(report))

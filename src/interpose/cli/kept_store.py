@@ -7,10 +7,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from interpose.config.settings import Config
-from interpose.errors import StoreError
+from interpose.errors import DamagedStoreError, StoreError, text_of
 from interpose.install.situation import ledger_gone
 from interpose.store import POSTGRES_SCHEMES, is_kept, open_kept
 from interpose.store.protocols import Store
+
+
+def with_remedy(error: Exception) -> str:
+    """What went wrong with a store, and what to do where it is damaged."""
+    said = text_of(error)
+    if isinstance(error, DamagedStoreError) and "`interpose audit recover`" not in said:
+        return f"{said}. `interpose audit recover` sets it aside and deletes nothing"
+    return said
 
 
 def was_kept(config: Config) -> bool:

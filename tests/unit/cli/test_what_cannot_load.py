@@ -95,6 +95,32 @@ def test_a_file_where_the_ledger_has_to_be_is_named(place: str, home: Path, caps
     assert "move that file away" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "approvals list",
+        "session list",
+        "grants list",
+        "pause list",
+        "notify list",
+        "command bypasses",
+        "audit search",
+        "audit stats",
+        "audit verify",
+        "audit export",
+        "governance report",
+        "run -- true",
+    ],
+)
+def test_a_damaged_ledger_is_named_with_what_to_do(verb: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = home / ".local/state/interpose/ledger/ledger.db"
+    ledger.parent.mkdir(parents=True)
+    ledger.write_text("garbage" * 100)
+    assert main(verb.split()) in (1, 70)
+    err = capsys.readouterr().err
+    assert err.count("`interpose audit recover`") == 1, err
+
+
 def test_doctor_names_the_plugin(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(home, "a plugin that is not there")
     assert main(["doctor", "--json"]) == 1
