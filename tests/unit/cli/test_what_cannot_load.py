@@ -46,6 +46,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
         for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "INTERPOSE_CONFIG_DIR"):
             monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr("os.execvp", lambda *words: pytest.fail(f"it ran {words}"))
         # A closed standard input: no verb waits for anything.
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
         yield tmp_path / "home"

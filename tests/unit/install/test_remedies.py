@@ -265,7 +265,7 @@ OPEN: list[tuple[Spoil, set[str], str, str]] = [
     (lost_ledger, {"ledger", "chain"}, "ledger/ledger.db", "interpose audit recover"),
     (loose_ledger, {"files"}, "interpose/ledger", "run `chmod go-w "),
     (deaf_server, {"server"}, "hook.sock", "end that process"),
-    (unapproved, {"unapproved"}, "ledger/ledger.db", "the mode in which"),
+    (unapproved, {"unapproved"}, "ledger/ledger.db", "`interpose help agents` says which modes ask"),
     (forged, {"grants"}, "ledger/ledger.db", "interpose grants revoke"),
     (let_through, {"let through"}, "ledger/opened.jsonl", "remove this file"),
     (
