@@ -30,7 +30,7 @@ def run_install(args: argparse.Namespace) -> int:
 
     def act(loaded: Loaded) -> int:
         plan = plan_gateway_install(mcp_place(host, scope_of(args), Path(args.cwd).absolute()), loaded)
-        return done(plan, loaded, args, _advice(plan, host))
+        return done(plan, loaded, args, _advice(plan, host, loaded))
 
     return carried_out("gateway install", args, act)
 
@@ -59,10 +59,16 @@ def run_uninstall(args: argparse.Namespace) -> int:
     return carried_out("gateway uninstall", args, act)
 
 
+_NO_SERVERS = (
+    "no server is behind the gateway yet, and without one it does not start: name one as gateway.servers in "
+    "interpose.yaml; `interpose help gateway` says how"
+)
 _RESTART = "start {} again: it reads its MCP servers when it starts"
 
 
-def _advice(plan: GatewayPlan, host: McpHost) -> Iterator[str]:
+def _advice(plan: GatewayPlan, host: McpHost, loaded: Loaded) -> Iterator[str]:
+    if not (plan.imported or plan.present or loaded.config.gateway.servers):
+        yield _NO_SERVERS
     if plan.changed:
         yield _RESTART.format(host.title)
     if plan.variables:

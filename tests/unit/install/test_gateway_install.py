@@ -96,6 +96,14 @@ def test_a_file_that_was_not_there_is_gone_again(home: Path, capsys: Any) -> Non
     assert not place("cursor").parent.exists()
 
 
+@pytest.mark.parametrize(("text", "told"), [("{}", True), (common(), False)])
+def test_a_gateway_without_a_server_is_told(home: Path, text: str, told: bool, capsys: Any) -> None:
+    """The agent would start it, and it would end at once."""
+    put("cursor", text)
+    code, out, err = said(capsys, "gateway", "install", "cursor")
+    assert (code, "name one as gateway.servers" in out + err) == (0, told)
+
+
 def test_the_agent_gets_one_server_and_our_file_the_others(home: Path, capsys: Any) -> None:
     file = put("claude-code", common(theme="dark"))
     config = home / ".config" / "interpose" / "interpose.yaml"
