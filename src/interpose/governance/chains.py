@@ -18,7 +18,7 @@ from interpose.governance.bypasses import RULE as BYPASS_RULE
 from interpose.governance.bypasses import Bypass
 from interpose.governance.command_names import command_fits_any, could_be_command
 from interpose.governance.file_model import ChainForm, ChainsForm
-from interpose.governance.host_commands import commands_in
+from interpose.governance.host_commands import commands_in, starts_commands
 from interpose.governance.prerequisites import (
     PHASE,
     Circumstances,
@@ -87,6 +87,17 @@ def rules_for(chains: ChainsForm, name: str) -> tuple[ChainForm, ...]:
         and could_be_command(rule.command, name)
         and not command_fits_any(rule.exceptions, name)
     )
+
+
+def chains_concern(chains: ChainsForm, call: ToolCall, home: str) -> bool:
+    """Whether a tool call is one that chains could say something about: most are none, and nothing is looked at."""
+    if starts_commands(call):
+        return True
+    if not chains.state_file or not any(rule.becomes for rule in chains.rules):
+        return False
+    from interpose.governance.state_writes import may_write_state  # few rulebooks have such rules
+
+    return may_write_state(call, chains.state_tools, home)
 
 
 def call_chain_rulings(

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from interpose.governance.bypasses import Bypass
-from interpose.governance.chains import call_chain_rulings, chain_rulings
+from interpose.governance.chains import call_chain_rulings, chain_rulings, chains_concern
 from interpose.governance.command_categories import command_rulings
 from interpose.governance.delegation import delegation_rulings
 from interpose.governance.first_tools import first_tool_rulings
@@ -69,7 +69,7 @@ def governance_entries(bypass_of: BypassWord = nobody) -> tuple[Registration, ..
 
     def chained_call(seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
         chains, home = seat.book.chains, home_directory()
-        if not chains.rules:
+        if not chains.rules or not chains_concern(chains, call, home):
             return ()
         return call_chain_rulings(
             chains, call, project_root(call.context.cwd, home), view.session, view.now_ns, files, home=home,

@@ -17,9 +17,14 @@ _ARGUMENTS = frozenset({"args", "arguments", "input", "params", "parameters"})
 _LONGEST = 20_000
 
 
+def starts_commands(call: ToolCall) -> bool:
+    """Whether a tool is one that starts commands of the host."""
+    return plain_name(call.name) in _TOOLS or plain_name(call.original_name) in _TOOLS
+
+
 def commands_in(call: ToolCall) -> tuple[Command, ...]:
     """The commands that a tool call would start. Which of several arguments the tool takes is not ours to guess."""
-    if plain_name(call.name) not in _TOOLS and plain_name(call.original_name) not in _TOOLS:
+    if not starts_commands(call):
         return ()
     # INVARIANT: every spelling counts. A host takes one of `skill` and `Skill`, and an agent may send both.
     given = [(plain_name(key), value) for key, value in call.arguments.items()]
