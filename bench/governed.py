@@ -178,7 +178,9 @@ def measure(engines: tuple[Engine, Engine], place: str, rounds: int) -> None:
     print(f"{'seen before':64} {'ungoverned':>10} {'governed':>10} {'ratio':>7}")
     for one in CALLS:
         for engine, outcome in zip(engines, (one.ungoverned, one.governed), strict=True):
-            require_verdicts(one.said, [engine.decide(made(one, place, 0))], [outcome])
+            # The session is one that is kept, and the call one that was seen before.
+            call = made(one, place, 0)
+            require_verdicts(one.said, [engine.run(call.context).before(call), engine.decide(call)], [outcome] * 2)
     groups: dict[str, list[float]] = {}
     for one in CALLS:
         spent = timed(engines, one, place, rounds)

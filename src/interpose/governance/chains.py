@@ -34,6 +34,7 @@ from interpose.governance.prerequisites import (
 from interpose.governance.rulings import RULE_PREFIX, Ruling
 from interpose.governance.sessions import GovernedSession, Validation
 from interpose.governance.state_expressions import StateExpressionError, holds
+from interpose.governance.state_writes import may_write_state, next_state, writes_state
 from interpose.types import Command, ToolCall
 
 PREFIX = f"{RULE_PREFIX}chain/"
@@ -95,8 +96,6 @@ def chains_concern(chains: ChainsForm, call: ToolCall, home: str) -> bool:
         return True
     if not chains.state_file or not any(rule.becomes for rule in chains.rules):
         return False
-    from interpose.governance.state_writes import may_write_state  # few rulebooks have such rules
-
     return may_write_state(call, chains.state_tools, home)
 
 
@@ -132,8 +131,6 @@ def _state_rulings(
     home: str,
     bypass_of: BypassOf,
 ) -> list[Ruling]:
-    from interpose.governance.state_writes import next_state, writes_state  # few rulebooks have such rules
-
     file, tools = chains.state_file, chains.state_tools
     if not writes_state(call, project=project, state_file=file, state_tools=tools, home=home):
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from msgspec import json as fast
@@ -15,11 +16,19 @@ _TOOLS = frozenset({"skill", "slashcommand", "runslashcommand", "activateskill",
 _NAMES = frozenset({"skill", "skillname", "name", "command", "commandname", "slashcommand"})
 _ARGUMENTS = frozenset({"args", "arguments", "input", "params", "parameters"})
 _LONGEST = 20_000
+_SHORT = 64
 
 
 def starts_commands(call: ToolCall) -> bool:
     """Whether a tool is one that starts commands of the host."""
-    return plain_name(call.name) in _TOOLS or plain_name(call.original_name) in _TOOLS
+    return any(_remembered(name) if len(name) <= _SHORT else _starts(name) for name in (call.name, call.original_name))
+
+
+def _starts(name: str) -> bool:
+    return plain_name(name) in _TOOLS
+
+
+_remembered = lru_cache(maxsize=1024)(_starts)
 
 
 def commands_in(call: ToolCall) -> tuple[Command, ...]:

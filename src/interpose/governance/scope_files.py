@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -43,34 +42,45 @@ class Spot(Struct, frozen=True):
         return "/" + "/".join(self.parts[:-1] if self.parts[-1:] == (DEEP,) else self.parts)
 
 
-class Files(Struct, frozen=True, kw_only=True):
+class Files:
     """Where a call would run, and what its paths are relative to."""
 
-    cwd: str
-    home: str
-    root: str
-    roots: tuple[Parts, ...]
-    """The project under each of its names: as it is called, and where it really is."""
-    marked: tuple[Parts, ...]
-    """The same, and all projects around it: what is outside of a scope is so from each of them. Or an agent that
-    steps into a repository in a repository would leave what holds for the outer one."""
-    starts: tuple[str, ...]
-    lookup: Lookup
-    folds: bool
-    """Whether this machine's file names ignore case."""
-
-    @staticmethod
-    def of(call: ToolCall, home: str, project: str, lookup: Lookup) -> Files:
-        """Those of one call."""
+    def __init__(self, call: ToolCall, home: str, project: str, lookup: Lookup) -> None:
         cwd = call.context.cwd if call.context.cwd.startswith("/") else DEFAULT_CWD
         above = tuple(marked_above(cwd, home))
-        root = project or next(iter(above), cwd)
-        marked = (root, *above, *(marked_above(root, home) if project else ()))
-        return Files(
-            cwd=cwd, home=home, root=root, roots=_named([root]), marked=_named(marked), lookup=lookup,
-            starts=tuple(dict.fromkeys((cwd, *starts_of(call, cwd, home)))),
-            folds=isinstance(lookup, FileSystem) and lookup.ignores_case,
-        )  # fmt: skip
+        self.cwd, self.home, self.lookup = cwd, home, lookup
+        self.root = project or next(iter(above), cwd)
+        self.starts = tuple(dict.fromkeys((cwd, *starts_of(call, cwd, home))))
+        self.folds = isinstance(lookup, FileSystem) and lookup.ignores_case
+        """Whether this machine's file names ignore case."""
+        self._above = dict.fromkeys((self.root, *above, *(marked_above(self.root, home) if project else ())))
+        self._is_real = False
+        """Whether it is known that no link is in the name of the project."""
+        self._roots: tuple[Parts, ...] = ()
+        self._marked: tuple[Parts, ...] = ()
+
+    @property
+    def roots(self) -> tuple[Parts, ...]:
+        """The project under each of its names: as it is called, and where it really is."""
+        self._roots = self._roots or self._named((self.root,))
+        return self._roots
+
+    @property
+    def marked(self) -> tuple[Parts, ...]:
+        """The same, and all projects around it: what is outside of a scope is so from each of them. Or an agent that
+        steps into a repository in a repository would leave what holds for the outer one."""
+        self._marked = self._marked or (self.roots if len(self._above) == 1 else self._named(self._above))
+        return self._marked
+
+    def _named(self, roots: Iterable[str]) -> tuple[Parts, ...]:
+        found: dict[str, None] = {}
+        real = self.root if self._is_real else ""
+        for root in roots:
+            found[root] = None
+            if root != real and not real.startswith(f"{root}/"):  # what is above a real directory is one, too
+                real = os.path.realpath(root)
+                found[real] = None
+        return tuple(dict.fromkeys(map(parts_of, found)))
 
     def spots(self, written: Written) -> Iterator[Spot]:
         """Every place that a path could lead to."""
@@ -79,6 +89,8 @@ class Files(Struct, frozen=True, kw_only=True):
         is_tree = written.is_tree or partly
         for start in self.starts:
             found = self.lookup.spellings(known, cwd=start, home=self.home, workspace=self.root)
+            if found.is_direct and len(found.paths) == 1 and found.paths[0].startswith(f"{self.root}/"):
+                self._is_real = True  # there is no link in the name of the project either
             if found.trouble is not None:
                 yield Spot((), trouble=found.trouble.reason)
             for path in found.paths:
@@ -105,17 +117,6 @@ class Files(Struct, frozen=True, kw_only=True):
     def absolute(self, named: str) -> str:
         """A path that the call names, as the file system is asked about it."""
         return os.path.join(self.starts[0], os.path.expanduser(named) if named[:2] == "~/" else named)  # noqa: PTH118, PTH111 - texts
-
-
-def _named(roots: Iterable[str]) -> tuple[Parts, ...]:
-    found: dict[str, None] = {}
-    real = ""
-    for root in dict.fromkeys(roots):
-        found[root] = None
-        if not real.startswith(f"{root}/"):  # what is above a directory without links in its name has none either
-            real = os.path.realpath(root)
-            found[real] = None
-    return tuple(dict.fromkeys(map(parts_of, found)))
 
 
 def _deepened(parts: Parts) -> Parts:
@@ -157,6 +158,10 @@ def _compiled(scope: FileScope, home: str) -> CompiledScope:
     return CompiledScope(paths, outside, scope.others)
 
 
+Compared = tuple[Parts, Parts]
+"""What globs are compared with: the directory that they are below, and the path from there on."""
+
+
 class ScopesOfSpot:
     """The scopes that a spot is part of.
 
@@ -169,6 +174,8 @@ class ScopesOfSpot:
         self._spot, self._files = spot, files
         self._surely: dict[str, bool] = {}
         self._could: dict[str, bool] = {}
+        self._roots: list[Compared] | None = None
+        self._marked: list[Compared] | None = None
 
     def surely_in(self, name: str) -> bool:
         """Whether all that the spot stands for is part of a scope."""
@@ -214,22 +221,24 @@ class ScopesOfSpot:
                     return True
         return False
 
-    # What globs are compared with: the directory that they are below, and the path from there on.
+    @property
+    def _whole(self) -> list[Compared]:
+        return [((), self._spot.parts)]
 
     @property
-    def _whole(self) -> tuple[tuple[Parts, Parts], ...]:
-        return (((), self._spot.parts),)
+    def _below_roots(self) -> list[Compared]:
+        if self._roots is None:
+            self._roots = list(_below(self._files.roots, self._spot.parts))
+        return self._roots
 
-    @cached_property
-    def _below_roots(self) -> tuple[tuple[Parts, Parts], ...]:
-        return tuple(_below(self._files.roots, self._spot.parts))
-
-    @cached_property
-    def _below_marked(self) -> tuple[tuple[Parts, Parts], ...]:
-        return tuple(_below(self._files.marked, self._spot.parts))
+    @property
+    def _below_marked(self) -> list[Compared]:
+        if self._marked is None:
+            self._marked = list(_below(self._files.marked, self._spot.parts))
+        return self._marked
 
 
-def _below(roots: tuple[Parts, ...], parts: Parts) -> Iterator[tuple[Parts, Parts]]:
+def _below(roots: tuple[Parts, ...], parts: Parts) -> Iterator[Compared]:
     for root in roots:
         if parts[: len(root)] == root:
             yield root, parts[len(root) :]

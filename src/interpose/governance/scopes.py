@@ -60,7 +60,7 @@ def scope_rulings(
     limits = scope_limits(seat.book, role)
     if not limits or not could_write(call, home):
         return ()
-    files = Files.of(call, home, project, lookup)
+    files = Files(call, home, project, lookup)
     looked = tuple(LookedAt(seat.book, one, files) for one in written_by(call, home, files))
     host = host_of(call.context.source)
     found = (_ruling(seat, role, looked, files, scopes, place, host) for scopes, place in limits)

@@ -59,6 +59,8 @@ def next_state(call: ToolCall, *, state_file: str, state_tools: tuple[str, ...],
 
 
 def _is_state_tool(call: ToolCall, patterns: tuple[str, ...]) -> bool:
+    if not patterns:
+        return False
     return fits_any(patterns, call.name) or bool(call.original_name and fits_any(patterns, call.original_name))
 
 
