@@ -33,7 +33,7 @@ from interpose.governance.prerequisites import (
 )
 from interpose.governance.rulings import RULE_PREFIX, Ruling
 from interpose.governance.sessions import GovernedSession, Validation
-from interpose.governance.state_expressions import StateExpressionError, holds
+from interpose.governance.state_expressions import StateExpressionError
 from interpose.governance.state_writes import may_write_state, next_state, writes_state
 from interpose.types import Command, ToolCall
 
@@ -152,6 +152,8 @@ def _state_rulings(
 
 
 def _holds(expression: str, data: object) -> bool:
+    from interpose.governance.state_conditions import holds  # few rulebooks compare states
+
     try:
         return holds(expression, data) is True
     except StateExpressionError:
