@@ -430,6 +430,14 @@ def test_only_the_composition_knows_the_guards() -> None:
     assert {name for name in named if room_named(name) != "guards"} <= {"build", "config.builtins"}
 
 
+def test_governance_reads_calls_and_never_analyses_them() -> None:
+    """The reading has the analyses that were made, and the budget of steps that all of them share."""
+    assert any("shell.analyse" in taken_by(path) for path in modules() if room_of(path) == "reading")
+    assert not [
+        name_of(path) for path in modules() if room_of(path) == "governance" and "shell.analyse" in taken_by(path)
+    ]
+
+
 @pytest.mark.parametrize("path", modules(), ids=name_of)
 def test_third_party_packages_are_confined(path: Path) -> None:
     for name in imports_of(path):
