@@ -94,9 +94,9 @@ def chains_concern(chains: ChainsForm, call: ToolCall, home: str) -> bool:
     """Whether a tool call is one that chains could say something about: most are none, and nothing is looked at."""
     if starts_commands(call):
         return True
-    if not chains.state_file or not any(rule.becomes for rule in chains.rules):
+    if not chains.state_file or not may_write_state(call, chains.state_tools, home):
         return False
-    return may_write_state(call, chains.state_tools, home)
+    return any(rule.becomes for rule in chains.rules)
 
 
 def call_chain_rulings(

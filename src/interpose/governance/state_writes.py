@@ -14,7 +14,7 @@ from interpose.governance.name_patterns import fits_any
 from interpose.governance.prerequisites import StateContent
 from interpose.governance.project_files import state_data
 from interpose.paths import FileSystem
-from interpose.reading import reading_of
+from interpose.reading import Reading, reading_of
 from interpose.tools import spellings
 from interpose.types import ToolCall
 
@@ -32,9 +32,12 @@ class NextState(Struct, frozen=True):
 def may_write_state(call: ToolCall, state_tools: tuple[str, ...], home: str) -> bool:
     """Whether a call could change some state file: whether it writes anything at all. No file is looked at."""
     reading = reading_of(call, home)
-    return reading.remember(_WRITES, lambda: any(effect.kind == "fs.write" for effect in reading.effects)) or (
-        _is_state_tool(call, state_tools)
-    )
+    return reading.remember((_WRITES, state_tools), lambda: _may_write(reading, state_tools))
+
+
+def _may_write(reading: Reading, state_tools: tuple[str, ...]) -> bool:
+    writes = any(effect.kind == "fs.write" for effect in reading.effects)
+    return writes or _is_state_tool(reading.call, state_tools)
 
 
 def writes_state(call: ToolCall, *, project: str, state_file: str, state_tools: tuple[str, ...], home: str) -> bool:
@@ -59,8 +62,6 @@ def next_state(call: ToolCall, *, state_file: str, state_tools: tuple[str, ...],
 
 
 def _is_state_tool(call: ToolCall, patterns: tuple[str, ...]) -> bool:
-    if not patterns:
-        return False
     return fits_any(patterns, call.name) or bool(call.original_name and fits_any(patterns, call.original_name))
 
 
