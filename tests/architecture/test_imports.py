@@ -106,7 +106,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"tools", "formats", "cel", "policy", "policy.interceptor"}
     | {"carried_calls", "driving", "engine", "interceptor", "pipeline", "registry"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config", "platforms"},
-    "governance": CORE | {"config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
+    "governance": CORE | {"cel", "config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
     "service": FLOW
     | POLICY
     | {"call_kinds", "config", "formats", "governance", "ledger", "notifications", "pins", "proof", "store"},
@@ -428,6 +428,14 @@ def test_only_the_composition_knows_the_guards() -> None:
     assert [room for room, used in MAY_USE.items() if "guards" in used] == ["build"]
     named = {module_of(path) for path in modules() if "interpose.guards" in path.read_text(encoding="utf-8")}
     assert {name for name in named if room_named(name) != "guards"} <= {"build", "config.builtins"}
+
+
+def test_governance_reads_calls_and_never_analyses_them() -> None:
+    """The reading has the analyses that were made, and the budget of steps that all of them share."""
+    assert any("shell.analyse" in taken_by(path) for path in modules() if room_of(path) == "reading")
+    assert not [
+        name_of(path) for path in modules() if room_of(path) == "governance" and "shell.analyse" in taken_by(path)
+    ]
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)

@@ -58,6 +58,12 @@ def late_condition(text: str, variables: frozenset[str], make: Callable[[], Expr
     return Expression(text, variables, closure, None)
 
 
+def made_of(text: str, root: Node) -> Expression:
+    """An expression whose syntax was made of another language's text. Its functions and variables are those of CEL."""
+    read = frozenset(node.name for node in walk(root) if isinstance(node, Ident))
+    return Expression(text, read, close(root), root)
+
+
 def condition(
     text: str, shapes: Mapping[str, Shape], always: Facts, *, lenient: bool = False, check: Check = check
 ) -> Expression:

@@ -25,7 +25,7 @@ def with_agent(session: GovernedSession, context: Context, seat: Seat, now_ns: i
     known = session.agent(id)
     if known is not None:
         seen = replace(known, seen_ns=now, role=role, name=short(seat.name))
-        return replace(session, agents=tuple(seen if one.id == id else one for one in session.agents))
+        return replace(session, agents=tuple([seen if one.id == id else one for one in session.agents]))
     new = AgentNode(id=id, name=short(seat.name), role=role, seen_ns=now, since_ns=now)
     if seat.is_sub_agent:
         session, new = _placed(with_expired(session, now), new)

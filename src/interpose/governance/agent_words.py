@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from interpose.formats.plain_text import one_line
-from interpose.governance.host_tools import host_names, host_spelling
+from interpose.governance.file_model import Patterns
+from interpose.governance.host_tools import HOST_TOOLS, host_names, host_spelling
 from interpose.governance.name_patterns import fits, fits_any
 from interpose.governance.role_tools import canonical_pattern, members
 from interpose.governance.rulebook import Rulebook, Seat
@@ -32,8 +33,13 @@ def subject_of(seat: Seat) -> str:
     return f"The agent {one_line(seat.name)[:_LONGEST]}" if seat.name else "This agent"
 
 
-def tools_told(book: Rulebook, patterns: Iterable[str], host: str) -> tuple[str, ...]:
+def tools_told(book: Rulebook, patterns: Patterns, host: str) -> tuple[str, ...]:
     """The tools of a list as a host calls them. Where it has none of them, they are called as the list does."""
+    known = host if host in HOST_TOOLS else ""  # hosts that are not listed are all told the same
+    return book.compiled(("told", patterns, known), lambda: _tools_told(book, patterns, known))
+
+
+def _tools_told(book: Rulebook, patterns: Patterns, host: str) -> tuple[str, ...]:
     own: dict[str, None] = {}
     others: dict[str, None] = {}
     for pattern in patterns:

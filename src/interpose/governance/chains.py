@@ -18,7 +18,7 @@ from interpose.governance.bypasses import RULE as BYPASS_RULE
 from interpose.governance.bypasses import Bypass
 from interpose.governance.command_names import command_fits_any, could_be_command
 from interpose.governance.file_model import ChainForm, ChainsForm
-from interpose.governance.host_commands import commands_in
+from interpose.governance.host_commands import commands_in, starts_commands
 from interpose.governance.prerequisites import (
     PHASE,
     Circumstances,
@@ -33,7 +33,8 @@ from interpose.governance.prerequisites import (
 )
 from interpose.governance.rulings import RULE_PREFIX, Ruling
 from interpose.governance.sessions import GovernedSession, Validation
-from interpose.governance.state_expressions import StateExpressionError, holds
+from interpose.governance.state_expressions import StateExpressionError
+from interpose.governance.state_writes import may_write_state, next_state, writes_state
 from interpose.types import Command, ToolCall
 
 PREFIX = f"{RULE_PREFIX}chain/"
@@ -89,6 +90,15 @@ def rules_for(chains: ChainsForm, name: str) -> tuple[ChainForm, ...]:
     )
 
 
+def chains_concern(chains: ChainsForm, call: ToolCall, home: str) -> bool:
+    """Whether a tool call is one that chains could say something about: most are none, and nothing is looked at."""
+    if starts_commands(call):
+        return True
+    if not chains.state_file or not may_write_state(call, chains.state_tools, home):
+        return False
+    return any(rule.becomes for rule in chains.rules)
+
+
 def call_chain_rulings(
     chains: ChainsForm,
     call: ToolCall,
@@ -121,8 +131,6 @@ def _state_rulings(
     home: str,
     bypass_of: BypassOf,
 ) -> list[Ruling]:
-    from interpose.governance.state_writes import next_state, writes_state  # few rulebooks have such rules
-
     file, tools = chains.state_file, chains.state_tools
     if not writes_state(call, project=project, state_file=file, state_tools=tools, home=home):
         return []
@@ -144,6 +152,8 @@ def _state_rulings(
 
 
 def _holds(expression: str, data: object) -> bool:
+    from interpose.governance.state_conditions import holds  # few rulebooks compare states
+
     try:
         return holds(expression, data) is True
     except StateExpressionError:

@@ -23,16 +23,17 @@ from interpose.governance.roles import instead_of
 from interpose.governance.rulings import RULE_PREFIX, Ruling
 from interpose.paths import Place, place_of
 from interpose.reading import DEFAULT_CWD, Reading, reading_of
-from interpose.shell import Analysis, Ran, analyse
+from interpose.shell import Analysis, Ran
 from interpose.tools import typed_of
 from interpose.types import Effect, EffectKind
 
 if TYPE_CHECKING:
-    from interpose.governance.rulebook import Role, Seat
+    from interpose.governance.rulebook import Role, Rulebook, Seat
     from interpose.types import ToolCall
 
 COMMAND_RULE = f"{RULE_PREFIX}command"
 
+_NEEDS = object()
 _SHOWN = 80
 _MOST_NAMED = 4
 _PATH_SET = re.compile(r"(?<![A-Za-z0-9_$\{])PATH\+?=")
@@ -66,34 +67,75 @@ class CommandNeed(Struct, frozen=True):
     """Whether it is an effect: allowing a command by its words allows no further effects."""
 
 
+class CommandLimit(Struct, frozen=True):
+    """A list of categories and commands, compiled."""
+
+    allowed: tuple[str, ...]
+    place: str
+    patterns: tuple[str, ...]
+    """Those of the list that are commands by their words."""
+
+    @staticmethod
+    def of(allowed: tuple[str, ...], place: str) -> CommandLimit:
+        """The limit that a list of the file is."""
+        return CommandLimit(allowed, place, tuple(one for one in allowed if " " in one or is_glob(one)))
+
+    def is_met(self, need: CommandNeed) -> bool:
+        """Whether it allows what a part of a command needs."""
+        if any(category in self.allowed for category in need.categories):
+            return True
+        if need.is_effect:
+            return False
+        return any(fits(one, need.part) or fits(one, f"{need.part} ") for one in self.patterns)
+
+
+BrokenLimit = tuple[CommandLimit, tuple[CommandNeed, ...]]
+"""A limit, and what it does not allow."""
+
+
+class RoleLimits:
+    """What limits the commands of a role, compiled: its own list and those of its ceilings."""
+
+    def __init__(self, role: Role) -> None:
+        limits = [] if role.commands is None else [CommandLimit.of(role.commands, role.place("commands"))]
+        for ceiling, place in zip(role.ceilings, role.ceiling_places, strict=True):
+            if ceiling.commands is not None:
+                limits.append(CommandLimit.of(ceiling.commands, f"{place}.commands"))
+        self.role, self.limits = role, tuple(limits)
+
+    def broken(self, call: ToolCall, home: str) -> tuple[BrokenLimit, ...]:
+        """Which of them a call breaks. It depends on the call alone, whoever makes it."""
+        needs = needs_of(call, home)
+        if needs is None:
+            return ()
+        found = ((limit, tuple(need for need in needs if not limit.is_met(need))) for limit in self.limits)
+        return tuple((limit, missing) for limit, missing in found if missing or not limit.allowed)
+
+
+def role_limits(book: Rulebook, role: Role) -> RoleLimits:
+    """The limits of a role of a rulebook, compiled."""
+    found = book.compiled(("commands", role.name), lambda: RoleLimits(role))
+    return found if found.role is role else RoleLimits(role)
+
+
 def command_rulings(seat: Seat, call: ToolCall, home: str) -> tuple[Ruling, ...]:
     """What the categories of a role, and the ceilings above it, say about a command."""
     role = seat.role
     if role is None:
         return ()
-    limits = [(role.commands, role.place("commands"))] if role.commands is not None else []
-    for ceiling, place in zip(role.ceilings, role.ceiling_places, strict=True):
-        if ceiling.commands is not None:
-            limits.append((ceiling.commands, f"{place}.commands"))
-    if not limits:
+    compiled = role_limits(seat.book, role)
+    if not compiled.limits:
         return ()
-    needs = needs_of(call, home)
-    if needs is None:
-        return ()
-    found = (_ruling(seat, role, needs, allowed, place, host_of(call.context.source)) for allowed, place in limits)
-    return tuple(ruling for ruling in found if ruling is not None)
+    broken = reading_of(call, home).remember(compiled, lambda: compiled.broken(call, home))
+    return tuple(_ruling(seat, role, limit, missing, host_of(call.context.source)) for limit, missing in broken)
 
 
 def _only(allowed: tuple[str, ...]) -> str:
     return f"Run only {', '.join(commands_told(allowed))}"
 
 
-def _ruling(
-    seat: Seat, role: Role, needs: tuple[CommandNeed, ...], allowed: tuple[str, ...], place: str, host: str
-) -> Ruling | None:
-    missing = [need for need in needs if not _met(need, allowed)]
-    if allowed and not missing:
-        return None
+def _ruling(seat: Seat, role: Role, limit: CommandLimit, missing: tuple[CommandNeed, ...], host: str) -> Ruling:
+    allowed = limit.allowed
     by_commands = {need.categories for need in missing if not need.is_effect}
     told_apart = dict.fromkeys(
         f"{need.part} ({' or '.join(need.categories)})"
@@ -107,23 +149,21 @@ def _ruling(
         said="deny", rule=COMMAND_RULE,
         reason=f"{subject_of(seat)} {what}{more}",
         instead=instead_of(seat, role, host) if role.instead or not allowed else _only(allowed),
-        evidence=f"{place} is {', '.join(allowed) or 'empty'}", watch=seat.mode == "watch",
+        evidence=f"{limit.place} is {', '.join(allowed) or 'empty'}", watch=seat.mode == "watch",
     )  # fmt: skip
-
-
-def _met(need: CommandNeed, allowed: tuple[str, ...]) -> bool:
-    if any(category in allowed for category in need.categories):
-        return True
-    patterns = (one for one in allowed if " " in one or is_glob(one))
-    return not need.is_effect and any(fits(one, need.part) or fits(one, f"{need.part} ") for one in patterns)
 
 
 def needs_of(call: ToolCall, home: str) -> tuple[CommandNeed, ...] | None:
     """All that a call needs to be run as a command. None: it runs no command."""
+    reading = reading_of(call, home)
+    return reading.remember(_NEEDS, lambda: _needs_of(reading))
+
+
+def _needs_of(reading: Reading) -> tuple[CommandNeed, ...] | None:
+    call, home = reading.call, reading.home
     if call.name == "process":
         typed = typed_of(call)
         return (CommandNeed(("general",), "what it types into a running program"),) if typed.strip() else None
-    reading = reading_of(call, home)
     if reading.seen.name != "exec":
         if "exec" not in work_of(call, home):
             return None
@@ -142,7 +182,7 @@ def _analyses(reading: Reading) -> Iterator[tuple[str, Analysis]]:
     yield reading.script[0] if reading.script else "", reading.analysis
     for script in reading.carried.scripts if reading.carried is not None else ():
         if script.counts != "fatal":
-            yield script.text, analyse(script.text, cwd=reading.call.context.cwd or DEFAULT_CWD, home=reading.home)
+            yield script.text, reading.analysis_in(script.text, reading.call.context.cwd or DEFAULT_CWD)
 
 
 def _needs(text: str, analysis: Analysis, cwd: str, home: str) -> Iterator[CommandNeed]:

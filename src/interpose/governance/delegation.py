@@ -60,10 +60,12 @@ def delegation_rulings(
     seat: Seat, session: GovernedSession, call: ToolCall, now_ns: int, seat_of: SeatOf = seat_of
 ) -> tuple[Ruling, ...]:
     """What is said about a call under one rulebook. Who has no role is told so elsewhere (roles.py)."""
-    now = time_in(session, now_ns)
     node = session.agent(short(seat.agent))
-    found = [*_of_time(seat, node, now), *_of_strangers(seat, node, now)]
     spawn = spawn_of(call)
+    if spawn is None and (node is None or (node.depth == 0 and not node.expires_ns)):
+        return ()
+    now = time_in(session, now_ns)
+    found = [*_of_time(seat, node, now), *_of_strangers(seat, node, now)]
     if spawn is not None and seat.role is not None:
         found += _of_targets(seat, seat.role, spawn, call.context, seat_of)
         found += _of_depth(seat, seat.role, session, node)

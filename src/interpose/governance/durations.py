@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 NANOSECONDS = 1_000_000_000
 
 
+@lru_cache(maxsize=512)
 def duration_ns(text: str) -> int:
     """The time in nanoseconds. Raises ValueError for anything else than digits and one of s, m, h, d."""
     digits, unit = text[:-1], text[-1:]

@@ -21,6 +21,8 @@ from interpose.types import Allow, Confirm, Context, Decision, Deny, Finding, Ho
 Rules = Callable[[Seat, GovernedView, Any], tuple[Ruling, ...]]
 """What one kind of rule says to a payload, for one seat."""
 
+_ALLOW = Allow()
+
 PRIORITY = 120
 """Above guards and policies: who may not do a thing at all is told so, and not that it is dangerous besides."""
 
@@ -37,17 +39,21 @@ class GovernanceRules:
         view = view_of(context)
         if view is None:  # INVARIANT: what the governor never saw is not let through by rules that can't know who acts
             return Deny("The session of this call is not known", rule=f"governance/{self._kind}")
-        rulings = [ruling for seat in view.seats for ruling in self._rulings(seat, view, payload)]
-        return report_of(self._kind, rulings) if rulings else Allow()
+        rulings: list[Ruling] = []
+        for seat in view.seats:
+            try:
+                found = self._rules(seat, view, payload)
+            except Exception as error:
+                if seat.mode == "enforce":
+                    raise
+                found = (self._failed(error),)  # what is only watched blocks nothing, also where it fails
+            if found:
+                enforced = seat.mode == "enforce"
+                rulings += found if enforced else [replace(ruling, watch=True) for ruling in found]
+        return report_of(self._kind, rulings) if rulings else _ALLOW
 
-    def _rulings(self, seat: Seat, view: GovernedView, payload: Any) -> tuple[Ruling, ...]:
-        if seat.mode == "enforce":
-            return self._rules(seat, view, payload)
-        try:
-            return tuple(replace(ruling, watch=True) for ruling in self._rules(seat, view, payload))
-        except Exception as error:  # noqa: BLE001 - what is only watched blocks nothing, also where it fails
-            reason = f"it failed: {text_of(error)}"
-            return (Ruling(said="note", rule=f"governance/{self._kind}", reason=reason, watch=True),)
+    def _failed(self, error: Exception) -> Ruling:
+        return Ruling(said="note", rule=f"governance/{self._kind}", reason=f"it failed: {text_of(error)}", watch=True)
 
 
 def report_of(kind: str, rulings: list[Ruling]) -> Report[Any]:

@@ -17,6 +17,8 @@ class GovernedView(Struct, frozen=True):
     key: str
     """Under what the session is kept."""
     now_ns: int
+    home: str
+    """The home of the user that we run as."""
 
     @property
     def enforced(self) -> bool:
@@ -32,9 +34,16 @@ class GovernedContext(Context, frozen=True, kw_only=True):
 
 def governed(context: Context, view: GovernedView) -> GovernedContext:
     """The context with the role that was found. The first rulebook that knows one names it."""
-    fields = {name: getattr(context, name) for name in Context.__struct_fields__}
-    role = next((seat.role.name for seat in view.seats if seat.role is not None), "")
-    return GovernedContext(**(fields | {"role": role}), view=view)
+    fields = {name: getattr(context, name) for name in _FIELDS}
+    fields["role"] = ""
+    for seat in view.seats:
+        if seat.role is not None:
+            fields["role"] = seat.role.name
+            break
+    return GovernedContext(**fields, view=view)
+
+
+_FIELDS = Context.__struct_fields__
 
 
 def view_of(context: Context) -> GovernedView | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from interpose.governance.bypasses import Bypass
-from interpose.governance.chains import call_chain_rulings, chain_rulings
+from interpose.governance.chains import call_chain_rulings, chain_rulings, chains_concern
 from interpose.governance.command_categories import command_rulings
 from interpose.governance.delegation import delegation_rulings
 from interpose.governance.first_tools import first_tool_rulings
@@ -27,7 +27,6 @@ from interpose.governance.stalls import stall_rulings
 from interpose.governance.validations import RULE as VALIDATION_RULE
 from interpose.governance.validations import blocked_text, report_of
 from interpose.interceptor import Registration
-from interpose.reading import home_directory
 from interpose.registration import registration
 from interpose.types import Allow, Command, HookPoint, Report, ToolCall, ToolOutcome, Transform
 
@@ -49,8 +48,8 @@ def governance_entries(bypass_of: BypassWord = nobody) -> tuple[Registration, ..
     def halted(_seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
         return halt_rulings(view.session, call)
 
-    def role(seat: Seat, _view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
-        return role_rulings(seat, call)
+    def role(seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
+        return role_rulings(seat, call, view.home)
 
     def first_tool(seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
         return first_tool_rulings(seat, view.session, call)
@@ -58,18 +57,18 @@ def governance_entries(bypass_of: BypassWord = nobody) -> tuple[Registration, ..
     def delegation(seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
         return delegation_rulings(seat, view.session, call, view.now_ns)
 
-    def scope(seat: Seat, _view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
-        return scope_rulings(seat, call, home_directory())
+    def scope(seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
+        return scope_rulings(seat, call, view.home)
 
-    def categories(seat: Seat, _view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
-        return command_rulings(seat, call, home_directory())
+    def categories(seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
+        return command_rulings(seat, call, view.home)
 
     def stalled(_seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
         return stall_rulings(view.session, call.context.agent_id)
 
     def chained_call(seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
-        chains, home = seat.book.chains, home_directory()
-        if not chains.rules:
+        chains, home = seat.book.chains, view.home
+        if not chains.rules or not chains_concern(chains, call, home):
             return ()
         return call_chain_rulings(
             chains, call, project_root(call.context.cwd, home), view.session, view.now_ns, files, home=home,
@@ -81,7 +80,7 @@ def governance_entries(bypass_of: BypassWord = nobody) -> tuple[Registration, ..
         if not chains.rules:
             return ()
         return chain_rulings(
-            chains, command, project_root(command.context.cwd, home_directory()), view.session, view.now_ns, files,
+            chains, command, project_root(command.context.cwd, view.home), view.session, view.now_ns, files,
             bypass_of=lambda name: bypass_of(name, view.session.id),
         )  # fmt: skip
 

@@ -146,7 +146,7 @@ class Governor:
             return verdict
         # INVARIANT: what one rulebook lets pass says nothing about the budgets of another.
         budgeted = [seat.book for seat in view.seats if seat.book.budgets]
-        saves = all(saves_work(book, call, home_directory()) for book in budgeted)
+        saves = all(saves_work(book, call, view.home) for book in budgeted)
         over = yield from self._charged(self._charges(view, call.context), "calls", saves=saves)
         if over is not None:
             ruling = budget_ruling(over)
@@ -232,7 +232,7 @@ class Governor:
         return (yield from self.heard(context, "due"))
 
     def _seats(self, context: Context) -> tuple[Seat, ...]:
-        return tuple(seat_of(book, context) for book in self.books.current())
+        return tuple([seat_of(book, context) for book in self.books.current()])
 
     def _left(self, seats: tuple[Seat, ...], context: Context, key: str) -> Flow[tuple[Left, ...]]:
         """What is left of the budgets of a session, for texts."""
@@ -240,7 +240,7 @@ class Governor:
         session = yield from _blocking(self.keeper.read, key)
         if session is None or not any(seat.book.budgets for seat in seats):
             return ()
-        charges = self._charges(GovernedView(seats, session, key, now), context)
+        charges = self._charges(GovernedView(seats, session, key, now, home_directory()), context)
         return (yield from _blocking(left_of, self.counters, charges))
 
     def _view(self, context: Context, *, only_look: bool) -> Flow[GovernedView]:
@@ -259,7 +259,7 @@ class Governor:
             if any(seat.mode == "enforce" for seat in seats):
                 raise
             session = arrive(None)
-        return GovernedView(seats, session, key, now)
+        return GovernedView(seats, session, key, now, home_directory())
 
     def _charges(self, view: GovernedView, context: Context) -> list[Charge]:
         return [one for seat in view.seats for one in charges_of(seat.book, view.session, context, view.now_ns)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from msgspec import json as fast
@@ -15,11 +16,24 @@ _TOOLS = frozenset({"skill", "slashcommand", "runslashcommand", "activateskill",
 _NAMES = frozenset({"skill", "skillname", "name", "command", "commandname", "slashcommand"})
 _ARGUMENTS = frozenset({"args", "arguments", "input", "params", "parameters"})
 _LONGEST = 20_000
+_SHORT = 64
+
+
+def starts_commands(call: ToolCall) -> bool:
+    """Whether a tool is one that starts commands of the host."""
+    return any(_remembered(name) if len(name) <= _SHORT else _starts(name) for name in (call.name, call.original_name))
+
+
+def _starts(name: str) -> bool:
+    return plain_name(name) in _TOOLS
+
+
+_remembered = lru_cache(maxsize=1024)(_starts)
 
 
 def commands_in(call: ToolCall) -> tuple[Command, ...]:
     """The commands that a tool call would start. Which of several arguments the tool takes is not ours to guess."""
-    if plain_name(call.name) not in _TOOLS and plain_name(call.original_name) not in _TOOLS:
+    if not starts_commands(call):
         return ()
     # INVARIANT: every spelling counts. A host takes one of `skill` and `Skill`, and an agent may send both.
     given = [(plain_name(key), value) for key, value in call.arguments.items()]

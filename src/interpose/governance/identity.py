@@ -24,15 +24,41 @@ HOOK = "hook:"
 _HOSTS = {"mcp": "gateway", "intercept": "http", "action": "http"}
 """What people call the surfaces that are called otherwise in records."""
 _LONGEST = 1000
+_MOST_SEATS = 128
 
 
 def seat_of(book: Rulebook, context: Context) -> Seat:
     """The seat of whoever acts in a context. The first entry of `agents` that fits gives the role."""
-    name = agent_name(context)
-    is_sub_agent = is_below(context)
-    form = next((form for form in book.agents if _fits(form, context, name, is_sub_agent=is_sub_agent)), None)
-    role = book.roles.get(form.role) if form is not None else None
-    return Seat(book=book, role=role, agent=context.agent_id, name=name, is_sub_agent=is_sub_agent)
+    seats = book.compiled("seats", lambda: _Seats(book))
+    return seats.found(context)
+
+
+class _Seats:
+    """The seats of a rulebook that were found before. Where an agent's project is looked at, none is kept: a link may
+    lead elsewhere the next time."""
+
+    def __init__(self, book: Rulebook) -> None:
+        self._book = book
+        self._kept: dict[tuple[str, ...], Seat] | None = None if any(form.project for form in book.agents) else {}
+
+    def found(self, context: Context) -> Seat:
+        if self._kept is None:
+            return self._sought(context)
+        key = (context.agent_id, context.agent_type, context.source, context.principal, context.role)
+        seat = self._kept.get(key)
+        if seat is None:
+            if len(self._kept) >= _MOST_SEATS:
+                self._kept.clear()
+            seat = self._sought(context)
+            if sum(map(len, key)) <= _LONGEST:
+                self._kept[key] = seat
+        return seat
+
+    def _sought(self, context: Context) -> Seat:
+        book, name, is_sub_agent = self._book, agent_name(context), is_below(context)
+        form = next((form for form in book.agents if _fits(form, context, name, is_sub_agent=is_sub_agent)), None)
+        role = book.roles.get(form.role) if form is not None else None
+        return Seat(book=book, role=role, agent=context.agent_id, name=name, is_sub_agent=is_sub_agent)
 
 
 def agent_name(context: Context) -> str:

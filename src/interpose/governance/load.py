@@ -18,14 +18,19 @@ from msgspec.structs import replace
 
 from interpose.errors import GovernanceError, GovernanceProblem
 from interpose.formats.yaml_text import Document, Path, YamlError, read_yaml
+from interpose.governance.command_categories import role_limits
 from interpose.governance.file_checks import CheckedForms, problems_of
 from interpose.governance.file_model import ChainsForm, FrontmatterForm, GovernanceForm, Patterns
 from interpose.governance.form_reading import problems_in, unknown
 from interpose.governance.role_inheritance import built_roles
-from interpose.governance.role_tools import canonical_pattern
+from interpose.governance.role_tools import canonical_pattern, tool_list
 from interpose.governance.role_uses import unusable_first_tools
+from interpose.governance.roles import role_lists
 from interpose.governance.rulebook import FileScope, Rulebook, RulebookLevel
+from interpose.governance.scope_files import compiled_scopes
+from interpose.governance.scopes import scope_limits
 from interpose.governance.tool_groups import opened_groups
+from interpose.reading import home_directory
 from interpose.types import FrozenDict
 
 MAX_OF_PROJECT = 100_000
@@ -90,7 +95,21 @@ def load_rulebook(text: str, file: str, level: RulebookLevel = "user") -> Rulebo
         problems.append(GovernanceProblem(source.file, line, f"roles.{name}: {message}"))
     if problems:
         raise GovernanceError(tuple(problems))
+    _compile(book)
     return book
+
+
+def _compile(book: Rulebook) -> None:
+    """Make what every call is compared with: it depends on the file alone. Comparisons of states are made by checking
+    them."""
+    for role in book.roles.values():
+        role_lists(book, role)
+        role_limits(book, role)
+        scope_limits(book, role)
+        if role.first_tools is not None:
+            tool_list(book, role.first_tools.any_of)
+    tool_list(book, book.save_work.tools)
+    compiled_scopes(book, home_directory())
 
 
 def json_schema() -> dict[str, Any]:

@@ -86,8 +86,10 @@ def arrived(
 
 
 def _known(session: GovernedSession, context: Context, seats: Sequence[Seat], now_ns: int) -> GovernedSession:
-    seat = next((one for one in seats if one.role is not None), seats[0] if seats else None)
-    return session if seat is None else with_agent(session, context, seat, now_ns)
+    for seat in seats:
+        if seat.role is not None:
+            return with_agent(session, context, seat, now_ns)
+    return with_agent(session, context, seats[0], now_ns) if seats else session
 
 
 def violations_in(verdict: Verdict[ToolCall]) -> tuple[Finding, ...]:

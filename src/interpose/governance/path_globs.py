@@ -18,6 +18,7 @@ MOST_PARTS = 256
 """No honest path is deeper. A deeper one is in no glob, and could be in each."""
 
 _LONGEST_PART = 512
+_WILD = frozenset("*?[({")
 
 
 def parts_of(path: str) -> Parts:
@@ -49,6 +50,8 @@ def meets(glob: Parts, path: Parts, *, is_wild: bool = False) -> bool:
     """Whether a file that the path stands for could fit the glob."""
     if len(path) > MOST_PARTS:
         return True
+    if not is_wild and DEEP not in path:
+        return covers(glob, path)  # it stands for itself alone
     reached = _over_deep([True] + [False] * len(path), path)
     for part in glob:
         after = [False] * (len(path) + 1)
@@ -78,7 +81,7 @@ def _over_deep(reached: list[bool], path: Parts) -> list[bool]:
 
 def is_wild_name(name: str) -> bool:
     """Whether a name of a shell's path stands for several."""
-    return any(sign in name for sign in "*?[({")
+    return not _WILD.isdisjoint(name)
 
 
 def _has_all(part: str, name: str, is_wild: bool) -> bool:

@@ -14,7 +14,7 @@ from interpose.governance.command_names import command_fits
 from interpose.governance.durations import NANOSECONDS, duration_ns, spoken_ns
 from interpose.governance.file_model import PrerequisiteForm
 from interpose.governance.sessions import GovernedSession
-from interpose.governance.state_expressions import StateExpressionError, Undetermined, holds, parsed
+from interpose.governance.state_expressions import StateExpressionError
 
 PHASE = "{phase}"
 DEEPEST = 5
@@ -106,6 +106,8 @@ def _file_missing(form: PrerequisiteForm, pattern: str, around: Circumstances) -
 
 
 def _state_missing(form: PrerequisiteForm, text: str, around: Circumstances) -> MissingPrerequisite | None:
+    from interpose.governance.state_conditions import Undetermined, holds  # few rulebooks compare states
+
     content = around.look.state(around.state_file)
     held = Undetermined(content.problem) if content.problem else holds(text, content.data)
     if held is True:
@@ -160,10 +162,12 @@ def glob_problem(pattern: str) -> str:
 
 def expression_problem(text: str, state_file: str) -> str:
     """Why a text is no comparison over the state file; empty if it is one."""
+    from interpose.governance.state_conditions import translated  # as above
+
     if not state_file:
         return "there is no `state_file` that it could be compared with"
     try:
-        parsed(text)
+        translated(text)
     except StateExpressionError as error:
         return f"{text[:100]!r} is no comparison: {error}"
     return ""

@@ -15,13 +15,14 @@ an exact name always does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Protocol
 
 from interpose.governance.file_model import Patterns
 from interpose.governance.name_patterns import LONGEST, fits, is_glob
 from interpose.governance.rulebook import Rulebook
 from interpose.late_patterns import late
-from interpose.reading import reading_of
+from interpose.reading import Reading, reading_of
 from interpose.tools import KNOWN_TOOL_NAMES, TOOL_GROUPS, mcp_name, normalize_tool_name
 from interpose.types import EffectKind, ToolCall
 
@@ -38,6 +39,7 @@ _RUNNERS = frozenset({
     "bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "python", "python3", "node", "deno", "bun", "ruby",
     "perl", "php", "lua", "R",
 })  # fmt: skip
+_WORK = object()
 _LOOKS_LIKE_CODE = "(\n=;|"
 _UNWRITTEN = late(r"[^\w-]")
 """What OpenCode writes as an underscore in the names of servers and their tools."""
@@ -74,39 +76,71 @@ def canonical_pattern(pattern: str) -> str:
     return _as_mcp(plain) or plain
 
 
-def tool_fits(book: Rulebook, patterns: Iterable[str], tool: ToolCall | str) -> bool:
+class ToolList:
+    """A list of tools, compiled: its groups are opened, and what is exact is told apart from globs."""
+
+    __slots__ = ("exact", "flat", "globs")
+
+    def __init__(self, book: Rulebook, patterns: Iterable[str]) -> None:
+        listed = tuple(dict.fromkeys(members(book.tools, patterns)))
+        self.exact = frozenset(pattern for pattern in listed if not is_glob(pattern))
+        self.globs = tuple(pattern for pattern in listed if is_glob(pattern))
+        self.flat = tuple(_flat(pattern) for pattern in listed if pattern.startswith("mcp_"))
+
+    def __bool__(self) -> bool:
+        return bool(self.exact or self.globs)
+
+    def has(self, name: str) -> bool:
+        """Whether a name is in it."""
+        return name in self.exact or any(fits(glob, name) for glob in self.globs)
+
+    def has_flat(self, name: str) -> bool:
+        """The same where a host writes one underscore for two, or leaves the prefix out: where the server's name ends
+        is not known there.
+
+        INVARIANT: only for what keeps out. Two tools of two servers can have one such name.
+        """
+        if not self.flat or name in _KNOWN:
+            return False
+        flat = _flat(name if name.startswith("mcp_") else f"mcp_{name}")
+        return any(fits(pattern, flat) for pattern in self.flat)
+
+    def lets_in(self, call: ToolCall, home: str) -> bool:
+        """Whether it lets a call in: by exact name, or by a glob that lets in the work that it does, too."""
+        names = own_names(call)
+        if not self.exact.isdisjoint(names):
+            return True
+        if not any(fits(glob, name) for glob in self.globs for name in names):
+            return False
+        return all(map(self.has, work_of(call, home) - _ONLY_LOOK))
+
+    def keeps_out(self, call: ToolCall, home: str) -> str:
+        """The name under which it has a call, by what it is called or by what it would do; empty if it has not."""
+        if not self:
+            return ""
+        for name in own_names(call):
+            if self.has(name) or self.has_flat(name):
+                return name
+        return next((name for name in sorted(work_of(call, home)) if self.has(name)), "")
+
+
+def tool_list(book: Rulebook, patterns: Patterns) -> ToolList:
+    """A list of a rulebook, compiled. `patterns` is one that the file has."""
+    return book.compiled(("tools", patterns), lambda: ToolList(book, patterns))
+
+
+def tool_fits(book: Rulebook, patterns: Patterns, tool: ToolCall | str) -> bool:
     """Whether a tool is in a list, by what it is called. For what lets something in: see above."""
-    names = own_names(tool)
-    return any(fits(pattern, name) for pattern in members(book.tools, patterns) for name in names)
-
-
-def is_let_in(book: Rulebook, patterns: Iterable[str], call: ToolCall, home: str) -> bool:
-    """Whether a list lets a call in: by exact name, or by a glob that lets in the work that it does, too."""
-    listed = tuple(members(book.tools, patterns))
-    names = own_names(call)
-    found = [pattern for pattern in listed if any(fits(pattern, name) for name in names)]
-    if not found:
-        return False
-    if any(not is_glob(pattern) for pattern in found):
-        return True
-    work = work_of(call, home) - _ONLY_LOOK
-    return all(any(fits(pattern, name) for pattern in listed) for name in work)
-
-
-def kept_out(book: Rulebook, patterns: Iterable[str], call: ToolCall, home: str) -> str:
-    """The name under which a list has a call, by what it is called or by what it would do; empty if it has not."""
-    listed = tuple(members(book.tools, patterns))
-    if not listed:
-        return ""
-    for name in own_names(call):
-        if any(fits(pattern, name) or _fits_flat(pattern, name) for pattern in listed):
-            return name
-    return next((name for name in sorted(work_of(call, home)) if any(fits(one, name) for one in listed)), "")
+    return any(map(tool_list(book, patterns).has, own_names(tool)))
 
 
 def own_names(tool: ToolCall | str) -> tuple[str, ...]:
     """What a tool is called: our name for it first."""
-    said = (tool,) if isinstance(tool, str) else (tool.name, tool.original_name)
+    name, original = (tool, "") if isinstance(tool, str) else (tool.name, tool.original_name)
+    return (_remembered_names if len(name) + len(original) <= LONGEST else _own_names)(name, original)
+
+
+def _own_names(*said: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name in said:
         if name:
@@ -119,11 +153,19 @@ def own_names(tool: ToolCall | str) -> tuple[str, ...]:
     return tuple(found)
 
 
+_remembered_names = lru_cache(maxsize=1024)(_own_names)
+
+
 def work_of(call: ToolCall, home: str) -> frozenset[str]:
     """The known tools whose work the call of another tool does: by its name, its paths, the programs it carries."""
     if call.name == "exec":
         return frozenset()
     reading = reading_of(call, home)
+    return reading.remember(_WORK, lambda: _work_of(reading))
+
+
+def _work_of(reading: Reading) -> frozenset[str]:
+    call = reading.call
     found = {reading.seen.name} & _KNOWN - {call.name}
     if call.name != "sql" and reading.carried is not None and any(map(_is_program, reading.carried.scripts)):
         found.add("exec")  # also what a schedule or another machine is given
@@ -156,17 +198,6 @@ def _joined(plain: str) -> str:
         return ""
     joined = _UNWRITTEN.sub("_", f"{found.server}_{found.tool}")
     return "" if normalize_tool_name(joined) in _KNOWN else joined
-
-
-def _fits_flat(pattern: str, name: str) -> bool:
-    """The same where a host writes one underscore for two, or leaves the prefix out: where the server's name ends is
-    not known there.
-
-    INVARIANT: only for what keeps out. Two tools of two servers can have one such name.
-    """
-    if not pattern.startswith("mcp_") or name in _KNOWN:
-        return False
-    return fits(_flat(pattern), _flat(name if name.startswith("mcp_") else f"mcp_{name}"))
 
 
 def _flat(name: str) -> str:

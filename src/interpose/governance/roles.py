@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from interpose.formats.plain_text import one_line
 from interpose.governance.agent_words import subject_of, tools_told
 from interpose.governance.identity import host_of
-from interpose.governance.role_tools import is_let_in, kept_out, tool_fits
+from interpose.governance.role_tools import own_names, tool_list
 from interpose.governance.rulings import RULE_PREFIX, Ruling, RulingWord
-from interpose.reading import home_directory
+from interpose.reading import home_directory, reading_of
 
 if TYPE_CHECKING:
-    from interpose.governance.rulebook import Role, Seat
+    from interpose.governance.rulebook import Role, Rulebook, Seat
     from interpose.types import ToolCall
 
 ROLE_RULE = f"{RULE_PREFIX}role"
@@ -31,9 +33,64 @@ def role_rulings(seat: Seat, call: ToolCall, home: str = "") -> tuple[Ruling, ..
     if seat.role is None:
         return tuple(_of_nobody(seat))
     home = home or home_directory()
-    return tuple(
-        ruling for ruling in (*_of_ceilings(seat, seat.role, call, home), _of_lists(seat, call, home)) if ruling
-    )
+    lists = role_lists(seat.book, seat.role)
+    words = reading_of(call, home).remember(lists, lambda: tuple(lists.words(call, home)))
+    return tuple(_ruling(seat, seat.role, call, word) for word in words)
+
+
+class RoleWord(Struct, frozen=True):
+    """What a role says to a tool, whoever has it."""
+
+    said: RulingWord
+    evidence: str
+    name: str = ""
+    rule: str = ROLE_RULE
+
+
+class RoleLists:
+    """A role's lists of tools and those of its ceilings, compiled. What they say depends on the call alone."""
+
+    def __init__(self, book: Rulebook, role: Role) -> None:
+        tools = role.tools
+        self.role = role
+        self._deny, self._ask, self._note = (
+            tool_list(book, patterns) for patterns in (tools.deny, tools.ask, tools.note)
+        )
+        self._allow = None if tools.allow is None else tool_list(book, tools.allow)
+        self._ceilings = tuple(
+            (tool_list(book, ceiling.deny), place)
+            for ceiling, place in zip(role.ceilings, role.ceiling_places, strict=True)
+        )
+
+    def words(self, call: ToolCall, home: str) -> Iterator[RoleWord]:
+        """What they say to a call."""
+        for listed, place in self._ceilings:
+            if name := listed.keeps_out(call, home):
+                yield RoleWord("deny", f"{place}.deny has {name}", name, CEILING_RULE)
+        if (word := self._of_lists(call, home)) is not None:
+            yield word
+
+    def _of_lists(self, call: ToolCall, home: str) -> RoleWord | None:
+        """INVARIANT: what keeps out goes by all that a call would do, what lets in by what it is called
+        (role_tools.py)."""
+        role = self.role
+        if name := self._deny.keeps_out(call, home):
+            return RoleWord("deny", f"{role.place('tools.deny')} has {name}", name)
+        if self._allow is not None:
+            is_asked = any(map(self._ask.has, own_names(call)))
+            if not is_asked and not self._note.lets_in(call, home) and not self._allow.lets_in(call, home):
+                return RoleWord("deny", f"{role.place('tools.allow')} has no {_shown(call.name)}")
+        if name := self._ask.keeps_out(call, home):
+            return RoleWord("ask", f"{role.place('tools.ask')} has {name}", name)
+        if name := self._note.keeps_out(call, home):
+            return RoleWord("note", f"{role.place('tools.note')} has {name}", name)
+        return None
+
+
+def role_lists(book: Rulebook, role: Role) -> RoleLists:
+    """The lists of a role of a rulebook, compiled."""
+    found = book.compiled(("role", role.name), lambda: RoleLists(book, role))
+    return found if found.role is role else RoleLists(book, role)
 
 
 def _of_nobody(seat: Seat) -> Iterator[Ruling]:
@@ -49,36 +106,10 @@ def _of_nobody(seat: Seat) -> Iterator[Ruling]:
     )  # fmt: skip
 
 
-def _of_ceilings(seat: Seat, role: Role, call: ToolCall, home: str) -> Iterator[Ruling]:
-    for ceiling, place in zip(role.ceilings, role.ceiling_places, strict=True):
-        if name := kept_out(seat.book, ceiling.deny, call, home):
-            yield _ruling(seat, role, call, "deny", f"{place}.deny has {name}", name, CEILING_RULE)
-
-
-def _of_lists(seat: Seat, call: ToolCall, home: str) -> Ruling | None:
-    """INVARIANT: what keeps out goes by all that a call would do, what lets in by what it is called (role_tools.py)."""
-    role = seat.role
-    assert role is not None  # noqa: S101 - for the type checker: the caller asked
-    book, tools = seat.book, role.tools
-    if name := kept_out(book, tools.deny, call, home):
-        return _ruling(seat, role, call, "deny", f"{role.place('tools.deny')} has {name}", name)
-    is_asked = tool_fits(book, tools.ask, call)
-    is_noted = is_let_in(book, tools.note, call, home)
-    if not is_asked and not is_noted and tools.allow is not None and not is_let_in(book, tools.allow, call, home):
-        return _ruling(seat, role, call, "deny", f"{role.place('tools.allow')} has no {_shown(call.name)}")
-    if name := kept_out(book, tools.ask, call, home):
-        return _ruling(seat, role, call, "ask", f"{role.place('tools.ask')} has {name}", name)
-    if name := kept_out(book, tools.note, call, home):
-        return _ruling(seat, role, call, "note", f"{role.place('tools.note')} has {name}", name)
-    return None
-
-
-def _ruling(
-    seat: Seat, role: Role, call: ToolCall, said: RulingWord, evidence: str, name: str = "", rule: str = ROLE_RULE
-) -> Ruling:
+def _ruling(seat: Seat, role: Role, call: ToolCall, word: RoleWord) -> Ruling:
     return Ruling(
-        said=said, rule=rule, reason=_reason(seat, call, said, name), evidence=evidence,
-        instead="" if said == "note" else instead_of(seat, role, host_of(call.context.source)),
+        said=word.said, rule=word.rule, reason=_reason(seat, call, word.said, word.name), evidence=word.evidence,
+        instead="" if word.said == "note" else instead_of(seat, role, host_of(call.context.source)),
         watch=seat.mode == "watch",
     )  # fmt: skip
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Hashable
+from typing import Literal, TypeVar, cast
 
 from msgspec import Struct
 
@@ -22,6 +23,8 @@ from interpose.governance.file_model import (
     Unknown,
 )
 from interpose.types import EMPTY, Mode
+
+T = TypeVar("T")
 
 RulebookLevel = Literal["organisation", "user", "project"]
 """Whose word it is. No level can take away what another one says."""
@@ -69,8 +72,8 @@ class Role(Struct, frozen=True, kw_only=True):
         return self.places.get(key) or self.places.get("", f"roles.{self.name}")
 
 
-class Rulebook(Struct, frozen=True, kw_only=True):
-    """All that one file says."""
+class Rulebook(Struct, frozen=True, kw_only=True, dict=True):
+    """All that one file says. Beside its fields it carries what was compiled of them, which is no part of its value."""
 
     file: str
     level: RulebookLevel = "user"
@@ -97,6 +100,16 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     def place(self, key: str) -> str:
         """Where a key stands, or which file it is."""
         return self.places.get(key) or f"{self.file.rpartition('/')[2]}: {key}"
+
+    def compiled(self, part: Hashable, make: Callable[[], T]) -> T:
+        """A part of the file as it is used: made when the file is loaded (load.py), or when it is first asked for.
+
+        INVARIANT: it depends on the file alone, and there are as many as the file has parts.
+        """
+        found = self.__dict__.get(cast("str", part))
+        if found is None:
+            found = self.__dict__[cast("str", part)] = make()
+        return cast("T", found)
 
 
 class Seat(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ import posixpath
 from interpose.governance.file_model import Patterns, SaveWorkForm
 from interpose.governance.name_patterns import fits_any
 from interpose.governance.path_globs import covers, parts_of
-from interpose.governance.role_tools import is_let_in
+from interpose.governance.role_tools import tool_list
 from interpose.governance.rulebook import Rulebook
 from interpose.reading import DEFAULT_CWD, Reading, reading_of
 from interpose.shell import Ran
@@ -26,7 +26,7 @@ _ONLY_SPEAK = frozenset({"cat", "cd", "echo", "printf", "pwd", "true"})
 def saves_work(book: Rulebook, call: ToolCall, home: str) -> bool:
     """Whether a call is one of those that a rulebook lets pass when a budget is used up."""
     form = book.save_work
-    if is_let_in(book, form.tools, call, home):
+    if tool_list(book, form.tools).lets_in(call, home):
         return True
     if call.name in _WRITERS:
         effects = reading_of(call, home).effects

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from interpose.governance.path_globs import DEEP, Parts, covers, is_wild_name, meets, parts_of
-from interpose.governance.project_root import marked_above, project_root
+from interpose.governance.project_root import marked_above
 from interpose.paths import UNKNOWN, FileSystem, Lookup
 from interpose.reading import DEFAULT_CWD, starts_of
 
 if TYPE_CHECKING:
-    from interpose.governance.rulebook import Rulebook
+    from interpose.governance.rulebook import FileScope, Rulebook
     from interpose.governance.written_files import Written
     from interpose.types import ToolCall
 
@@ -42,33 +42,45 @@ class Spot(Struct, frozen=True):
         return "/" + "/".join(self.parts[:-1] if self.parts[-1:] == (DEEP,) else self.parts)
 
 
-class Files(Struct, frozen=True, kw_only=True):
+class Files:
     """Where a call would run, and what its paths are relative to."""
 
-    cwd: str
-    home: str
-    root: str
-    roots: tuple[Parts, ...]
-    """The project under each of its names: as it is called, and where it really is."""
-    marked: tuple[Parts, ...]
-    """The same, and all projects around it: what is outside of a scope is so from each of them. Or an agent that
-    steps into a repository in a repository would leave what holds for the outer one."""
-    starts: tuple[str, ...]
-    lookup: Lookup
-    folds: bool
-    """Whether this machine's file names ignore case."""
-
-    @staticmethod
-    def of(call: ToolCall, home: str, project: str, lookup: Lookup) -> Files:
-        """Those of one call."""
+    def __init__(self, call: ToolCall, home: str, project: str, lookup: Lookup) -> None:
         cwd = call.context.cwd if call.context.cwd.startswith("/") else DEFAULT_CWD
-        root = project or project_root(cwd, home)
-        marked = (root, *marked_above(cwd, home), *marked_above(root, home))
-        return Files(
-            cwd=cwd, home=home, root=root, roots=_named([root]), marked=_named(marked), lookup=lookup,
-            starts=tuple(dict.fromkeys((cwd, *starts_of(call, cwd, home)))),
-            folds=isinstance(lookup, FileSystem) and lookup.ignores_case,
-        )  # fmt: skip
+        above = tuple(marked_above(cwd, home))
+        self.cwd, self.home, self.lookup = cwd, home, lookup
+        self.root = project or next(iter(above), cwd)
+        self.starts = tuple(dict.fromkeys((cwd, *starts_of(call, cwd, home))))
+        self.folds = isinstance(lookup, FileSystem) and lookup.ignores_case
+        """Whether this machine's file names ignore case."""
+        self._above = dict.fromkeys((self.root, *above, *(marked_above(self.root, home) if project else ())))
+        self._is_real = False
+        """Whether it is known that no link is in the name of the project."""
+        self._roots: tuple[Parts, ...] = ()
+        self._marked: tuple[Parts, ...] = ()
+
+    @property
+    def roots(self) -> tuple[Parts, ...]:
+        """The project under each of its names: as it is called, and where it really is."""
+        self._roots = self._roots or self._named((self.root,))
+        return self._roots
+
+    @property
+    def marked(self) -> tuple[Parts, ...]:
+        """The same, and all projects around it: what is outside of a scope is so from each of them. Or an agent that
+        steps into a repository in a repository would leave what holds for the outer one."""
+        self._marked = self._marked or (self.roots if len(self._above) == 1 else self._named(self._above))
+        return self._marked
+
+    def _named(self, roots: Iterable[str]) -> tuple[Parts, ...]:
+        found: dict[str, None] = {}
+        real = self.root if self._is_real else ""
+        for root in roots:
+            found[root] = None
+            if root != real and not real.startswith(f"{root}/"):  # what is above a real directory is one, too
+                real = os.path.realpath(root)
+                found[real] = None
+        return tuple(dict.fromkeys(map(parts_of, found)))
 
     def spots(self, written: Written) -> Iterator[Spot]:
         """Every place that a path could lead to."""
@@ -77,6 +89,8 @@ class Files(Struct, frozen=True, kw_only=True):
         is_tree = written.is_tree or partly
         for start in self.starts:
             found = self.lookup.spellings(known, cwd=start, home=self.home, workspace=self.root)
+            if found.is_direct and len(found.paths) == 1 and found.paths[0].startswith(f"{self.root}/"):
+                self._is_real = True  # there is no link in the name of the project either
             if found.trouble is not None:
                 yield Spot((), trouble=found.trouble.reason)
             for path in found.paths:
@@ -105,14 +119,47 @@ class Files(Struct, frozen=True, kw_only=True):
         return os.path.join(self.starts[0], os.path.expanduser(named) if named[:2] == "~/" else named)  # noqa: PTH118, PTH111 - texts
 
 
-def _named(roots: Iterable[str]) -> tuple[Parts, ...]:
-    return tuple(dict.fromkeys(parts_of(name) for root in roots for name in (root, os.path.realpath(root))))
-
-
 def _deepened(parts: Parts) -> Parts:
     """A path that a search found: what is wild in it may lie below further directories."""
     first = next(index for index, part in enumerate(parts) if is_wild_name(part))
     return (*parts[:first], DEEP, *parts[first:])
+
+
+class ScopeGlob(Struct, frozen=True):
+    """A glob of a scope, compiled."""
+
+    parts: Parts
+    folded: Parts
+    """The same without case."""
+    is_absolute: bool
+
+    @staticmethod
+    def of(text: str, home: str) -> ScopeGlob:
+        """What a text of the file means for a home directory."""
+        parts = parts_of(home + text[1:] if text[:2] == "~/" else text)
+        return ScopeGlob(parts, _folded(parts), text[:1] == "/" or text[:2] == "~/")
+
+
+class CompiledScope(Struct, frozen=True):
+    """A scope with its globs compiled."""
+
+    paths: tuple[ScopeGlob, ...]
+    outside: tuple[ScopeGlob, ...]
+    others: tuple[str, ...]
+
+
+def compiled_scopes(book: Rulebook, home: str) -> dict[str, CompiledScope]:
+    """The scopes of a rulebook, compiled for a home directory."""
+    return book.compiled(("scopes", home), lambda: {name: _compiled(one, home) for name, one in book.scopes.items()})
+
+
+def _compiled(scope: FileScope, home: str) -> CompiledScope:
+    paths, outside = (tuple(ScopeGlob.of(text, home) for text in texts) for texts in (scope.paths, scope.outside))
+    return CompiledScope(paths, outside, scope.others)
+
+
+Compared = tuple[Parts, Parts]
+"""What globs are compared with: the directory that they are below, and the path from there on."""
 
 
 class ScopesOfSpot:
@@ -123,18 +170,21 @@ class ScopesOfSpot:
     """
 
     def __init__(self, book: Rulebook, spot: Spot, files: Files) -> None:
-        self._book, self._spot, self._files = book, spot, files
+        self._scopes = compiled_scopes(book, files.home)
+        self._spot, self._files = spot, files
         self._surely: dict[str, bool] = {}
         self._could: dict[str, bool] = {}
+        self._roots: list[Compared] | None = None
+        self._marked: list[Compared] | None = None
 
     def surely_in(self, name: str) -> bool:
         """Whether all that the spot stands for is part of a scope."""
         known = self._surely.get(name)
         if known is None:
-            scope = self._book.scopes[name]
+            scope = self._scopes[name]
             known = self._surely[name] = (
-                _listed(scope.paths, self._spot, self._files)
-                and not _could_be_listed(scope.outside, self._spot, self._files)
+                self._listed(scope.paths)
+                and not self._could_be_listed(scope.outside)
                 and not any(self.could_be_in(other) for other in scope.others)
             )
         return known
@@ -143,66 +193,71 @@ class ScopesOfSpot:
         """Whether something that the spot stands for may be part of a scope."""
         known = self._could.get(name)
         if known is None:
-            scope = self._book.scopes[name]
+            scope = self._scopes[name]
             known = self._could[name] = (
-                _could_be_listed(scope.paths, self._spot, self._files)
-                and not _listed(scope.outside, self._spot, self._files)
+                self._could_be_listed(scope.paths)
+                and not self._listed(scope.outside)
                 and not any(self.surely_in(other) for other in scope.others)
             )
         return known
 
+    def _listed(self, globs: Iterable[ScopeGlob]) -> bool:
+        folds, is_wild = self._files.folds, self._spot.is_wild
+        return any(
+            covers(glob.folded, _folded(path), is_wild=is_wild) if folds else covers(glob.parts, path, is_wild=is_wild)
+            for glob in globs
+            for _, path in (self._whole if glob.is_absolute else self._below_roots)
+        )
 
-def _listed(globs: Iterable[str], spot: Spot, files: Files) -> bool:
-    return any(
-        covers(_folded(glob, files.folds), _folded(path, files.folds), is_wild=spot.is_wild)
-        for text in globs
-        for _, glob, path in _pairs(text, spot, files, files.roots)
-    )
+    def _could_be_listed(self, globs: Iterable[ScopeGlob]) -> bool:
+        """INVARIANT: without case, everywhere: what is kept out stays out on a disk that ignores it."""
+        spot = self._spot
+        stands_for_several = spot.is_wild or DEEP in spot.parts
+        for glob in globs:
+            for base, path in self._whole if glob.is_absolute else self._below_marked:
+                if not meets(glob.folded, _folded(path), is_wild=spot.is_wild):
+                    continue
+                if not (spot.is_there and stands_for_several) or _is_one_there(base, glob, path):
+                    return True
+        return False
+
+    @property
+    def _whole(self) -> list[Compared]:
+        return [((), self._spot.parts)]
+
+    @property
+    def _below_roots(self) -> list[Compared]:
+        if self._roots is None:
+            self._roots = list(_below(self._files.roots, self._spot.parts))
+        return self._roots
+
+    @property
+    def _below_marked(self) -> list[Compared]:
+        if self._marked is None:
+            self._marked = list(_below(self._files.marked, self._spot.parts))
+        return self._marked
 
 
-def _could_be_listed(globs: Iterable[str], spot: Spot, files: Files) -> bool:
-    """INVARIANT: without case, everywhere: what is kept out stays out on a disk that ignores it."""
-    stands_for_several = spot.is_wild or DEEP in spot.parts
-    for text in globs:
-        for base, glob, path in _pairs(text, spot, files, files.marked):
-            if not meets(_folded(glob, folds=True), _folded(path, folds=True), is_wild=spot.is_wild):
-                continue
-            if not (spot.is_there and stands_for_several) or _is_one_there(base, glob, path):
-                return True
-    return False
+def _below(roots: tuple[Parts, ...], parts: Parts) -> Iterator[Compared]:
+    for root in roots:
+        if parts[: len(root)] == root:
+            yield root, parts[len(root) :]
+        elif DEEP in parts and root[: len(parts) - 1] == parts[:-1]:
+            yield root, (DEEP,)  # all that lies in a directory around the project
 
 
-def _pairs(text: str, spot: Spot, files: Files, roots: tuple[Parts, ...]) -> Iterator[tuple[Parts, Parts, Parts]]:
-    """A glob beside what it is compared with, both below a directory: the root, or that of a project."""
-    if text[:1] == "/":
-        yield (), parts_of(text), spot.parts
-    elif text[:2] == "~/":
-        yield (), parts_of(files.home + text[1:]), spot.parts
-    else:
-        glob = parts_of(text)
-        for root in roots:
-            if spot.parts[: len(root)] == root:
-                yield root, glob, spot.parts[len(root) :]
-            elif DEEP in spot.parts and root[: len(spot.parts) - 1] == spot.parts[:-1]:
-                yield root, glob, (DEEP,)  # all that lies in a directory around the project
-
-
-def _is_one_there(base: Parts, glob: Parts, path: Parts) -> bool:
+def _is_one_there(base: Parts, glob: ScopeGlob, path: Parts) -> bool:
     """Whether a file is there that both stand for. What has too many files to look at counts as one.
 
     Looked for only where the glob can have some: `.claude/**` is a small directory, whatever else a project has.
     """
-    known = max(_before_wild(glob), _before_wild(path), key=len)
+    known = max(_before_wild(glob.parts), _before_wild(path), key=len)
     wide = tuple("*" if any(sign in part for sign in "[({") else part for part in path)
     start = "/" + "/".join((*base, *known))
     waiting, looked = [(start, known)], 0
     while waiting:
         at, parts = waiting.pop()
-        if (
-            os.path.lexists(at)
-            and covers(_folded(glob, folds=True), _folded(parts, folds=True))
-            and covers(wide, parts)
-        ):
+        if os.path.lexists(at) and covers(glob.folded, _folded(parts)) and covers(wide, parts):
             return True
         for entry in _entries(at):
             looked += 1
@@ -211,7 +266,7 @@ def _is_one_there(base: Parts, glob: Parts, path: Parts) -> bool:
             below = (*parts, entry.name)
             if entry.is_dir(follow_symlinks=False):
                 waiting.append((entry.path, below))
-            elif covers(_folded(glob, folds=True), _folded(below, folds=True)) and covers(wide, below):
+            elif covers(glob.folded, _folded(below)) and covers(wide, below):
                 return True
     return False
 
@@ -230,5 +285,5 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def _folded(parts: Parts, folds: bool) -> Parts:
-    return tuple(part.casefold() for part in parts) if folds else parts
+def _folded(parts: Parts) -> Parts:
+    return tuple([part.casefold() for part in parts])

@@ -24,7 +24,7 @@ from interpose.governance.identity import host_of
 from interpose.governance.roles import instead_of
 from interpose.governance.rulings import RULE_PREFIX, Ruling
 from interpose.governance.scope_files import Files, ScopesOfSpot, Spot
-from interpose.governance.written_files import Written, written_by
+from interpose.governance.written_files import Written, could_write, written_by
 from interpose.paths import FileSystem, Lookup, Place, place_of
 
 if TYPE_CHECKING:
@@ -57,29 +57,68 @@ def scope_rulings(
     role = seat.role
     if role is None:
         return ()
-    limits = [(role.write, role.place("write"))] if role.write is not None else []
-    for ceiling, place in zip(role.ceilings, role.ceiling_places, strict=True):
-        if ceiling.write is not None:
-            limits.append((ceiling.write, f"{place}.write"))
-    if not limits:
+    limits = scope_limits(seat.book, role)
+    if not limits or not could_write(call, home):
         return ()
-    files = Files.of(call, home, project, lookup)
-    written = tuple(written_by(call, home, files))
+    files = Files(call, home, project, lookup)
+    looked = tuple(LookedAt(seat.book, one, files) for one in written_by(call, home, files))
     host = host_of(call.context.source)
-    found = (_ruling(seat, role, written, files, scopes, place, host) for scopes, place in limits)
+    found = (_ruling(seat, role, looked, files, scopes, place, host) for scopes, place in limits)
     return tuple(ruling for ruling in found if ruling is not None)
+
+
+ScopeLimit = tuple[tuple[str, ...], str]
+"""The scopes that may be written, and where that is said."""
+
+
+def scope_limits(book: Rulebook, role: Role) -> tuple[ScopeLimit, ...]:
+    """What a role and the ceilings above it say about files, as the role is in a rulebook."""
+    kept, limits = book.compiled(("write", role.name), lambda: (role, _limits(role)))
+    return limits if kept is role else _limits(role)
+
+
+def _limits(role: Role) -> tuple[ScopeLimit, ...]:
+    own = () if role.write is None else ((role.write, role.place("write")),)
+    ceilings = zip(role.ceilings, role.ceiling_places, strict=True)
+    return (*own, *((one.write, f"{place}.write") for one, place in ceilings if one.write is not None))
+
+
+class LookedAt:
+    """A file that would be written, the places where it could lie, and their scopes: the same for every limit."""
+
+    def __init__(self, book: Rulebook, written: Written, files: Files) -> None:
+        self.written, self._book, self._files = written, book, files
+        self._spots = () if written.unknown else tuple(
+            (spot, ScopesOfSpot(book, spot, files)) for spot in files.spots(written)
+        )  # fmt: skip
+
+    def judged(self, scopes: tuple[str, ...]) -> Refused | None:
+        """Why it may not be written where only these scopes may; None if it may."""
+        written = self.written
+        if written.unknown:
+            return Refused(written, written.unknown, written.is_question)
+        is_question = False
+        for spot, found in self._spots:
+            if spot.trouble:
+                return Refused(written, f"nobody can say where that leads: {spot.trouble}")
+            is_question = is_question or spot.is_partly_known
+            if any(map(found.surely_in, scopes)):
+                continue
+            if not _is_everybodys(self._book, spot, self._files, found):
+                return Refused(written, _lies(self._book, spot, self._files, found))
+        return Refused(written, "only the beginning of its name is known", is_question=True) if is_question else None
 
 
 def _ruling(
     seat: Seat,
     role: Role,
-    written: tuple[Written, ...],
+    looked: tuple[LookedAt, ...],
     files: Files,
     scopes: tuple[str, ...],
     place: str,
     host: str,
 ) -> Ruling | None:
-    refused = [found for one in written if (found := _judged(seat.book, one, files, scopes)) is not None]
+    refused = [found for one in looked if (found := one.judged(scopes)) is not None]
     if not refused:
         return None
     worst = next((one for one in refused if not one.is_question), refused[0])
@@ -99,22 +138,6 @@ def _instead(seat: Seat, role: Role, scopes: tuple[str, ...], host: str) -> str:
     if not scopes:
         return instead_of(seat, role, host)
     return f"Write only {'; '.join(files_told(seat.book, scopes))}"
-
-
-def _judged(book: Rulebook, written: Written, files: Files, scopes: tuple[str, ...]) -> Refused | None:
-    if written.unknown:
-        return Refused(written, written.unknown, written.is_question)
-    is_question = False
-    for spot in files.spots(written):
-        if spot.trouble:
-            return Refused(written, f"nobody can say where that leads: {spot.trouble}")
-        is_question = is_question or spot.is_partly_known
-        found = ScopesOfSpot(book, spot, files)
-        if _is_everybodys(book, spot, files, found):
-            continue
-        if not any(map(found.surely_in, scopes)):
-            return Refused(written, _lies(book, spot, files, found))
-    return Refused(written, "only the beginning of its name is known", is_question=True) if is_question else None
 
 
 def _is_everybodys(book: Rulebook, spot: Spot, files: Files, found: ScopesOfSpot) -> bool:

@@ -36,6 +36,8 @@ _LONGEST_PAUSE = 0.02
 _TURN_SECONDS = 20.0
 _TURNS = 64
 _LARGEST_BODY = 4 << 20
+_LARGEST_KEPT, _MOST_KEPT = 64 << 10, 128
+"""Sessions that are kept as they were read: of how many bytes at most, and how many of them."""
 
 Change = Callable[[GovernedSession | None], GovernedSession]
 Checked = Callable[[str, GovernedSession | None], GovernedSession | None]
@@ -75,6 +77,7 @@ class SessionKeeper:
     ) -> None:
         self._rows, self._clock, self._attempts, self._checked = rows, clock, attempts, checked
         self._reported: set[str] = set()
+        self._read: dict[str, tuple[bytes, GovernedSession]] = {}
         self._reporting = threading.Lock()
         self._turns = tuple(threading.Lock() for _ in range(_TURNS))
 
@@ -82,7 +85,7 @@ class SessionKeeper:
         """A session as it is now; None if nobody has heard of it. Raises StoreError."""
         kept = kept_key(key)
         state = self._rows.load_session(PREFIX + kept)
-        return self._checked(kept, None if state is None else _decoded(state))
+        return self._checked(kept, None if state is None else self._read_again(state))
 
     def change(self, key: str, change: Change) -> GovernedSession:
         """Make the next value of the last. Raises StoreError; then nothing was changed that is known of."""
@@ -91,7 +94,7 @@ class SessionKeeper:
         with self._turn(name):
             for attempt in range(self._attempts):
                 state = self._rows.load_session(name)
-                before = self._checked(kept, None if state is None else _decoded(state))
+                before = self._checked(kept, None if state is None else self._read_again(state))
                 after = bounded(change(before))
                 if after is before:
                     return after
@@ -116,6 +119,18 @@ class SessionKeeper:
                 continue
             found.append(self._checked(key, session) or session)
         return found
+
+    def _read_again(self, state: SessionState) -> GovernedSession:
+        """The session of a row. One that was read before and is the same to the byte is not decoded again."""
+        known = self._read.get(state.session)
+        if known is not None and known[0] == state.body:
+            return known[1]
+        session = _decoded(state)
+        if len(state.body) <= _LARGEST_KEPT:
+            if len(self._read) >= _MOST_KEPT:
+                self._read.clear()
+            self._read[state.session] = state.body, session
+        return session
 
     def _report(self, key: str, problem: str) -> None:
         with self._reporting:

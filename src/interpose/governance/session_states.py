@@ -18,6 +18,7 @@ goes back makes nobody away for less long, and lets nothing expire later. No eve
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, assert_never
 
 from msgspec import Struct
@@ -144,8 +145,17 @@ def counted(
 def strictest(forms: Sequence[SessionsForm]) -> SessionsForm:
     """What holds if several rulebooks say how long sessions live: the one under which first tools are due soonest and
     counts live longest."""
-    if not forms:
-        return _DEFAULTS
+    match tuple(forms):
+        case ():
+            return _DEFAULTS
+        case (only,):
+            return only
+        case several:
+            return _strictest_of(several)
+
+
+@lru_cache(maxsize=64)
+def _strictest_of(forms: tuple[SessionsForm, ...]) -> SessionsForm:
     return SessionsForm(
         idle_after=min((form.idle_after for form in forms), key=duration_ns),
         resume_after=min((form.resume_after for form in forms), key=duration_ns),

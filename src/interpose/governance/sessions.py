@@ -278,4 +278,7 @@ class GovernedSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def agent(self, id: str) -> AgentNode | None:
         """The agent of this id, if it was seen."""
-        return next((one for one in self.agents if one.id == id), None)
+        for one in self.agents:
+            if one.id == id:
+                return one
+        return None

@@ -7,13 +7,14 @@ host goes by is not ours to guess, and who could choose a spelling that nobody r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from interpose.formats.plain_text import one_line
 from interpose.governance.identity import host_of
-from interpose.governance.session_bounds import short
+from interpose.governance.session_bounds import LONGEST_NAME, short
 from interpose.tools import KNOWN_TOOL_NAMES, mcp_name, namespace_of, plain_name
 from interpose.types import ToolCall
 
@@ -104,11 +105,19 @@ def spawn_of(call: ToolCall) -> Spawn | None:
 
 
 def _spawner(call: ToolCall) -> str:
-    for name in (call.original_name, call.name):
-        plain = plain_name(name[len(namespace_of(name)) :])
-        if plain in (_ANYWHERE if mcp_name(name) is not None else _OF_HOSTS):
-            return plain
-    return ""
+    return _spawner_named(call.original_name) or _spawner_named(call.name)
+
+
+def _spawner_named(name: str) -> str:
+    return _remembered(name) if len(name) <= LONGEST_NAME else _spawning(name)
+
+
+def _spawning(name: str) -> str:
+    plain = plain_name(name[len(namespace_of(name)) :])
+    return plain if plain in (_ANYWHERE if mcp_name(name) is not None else _OF_HOSTS) else ""
+
+
+_remembered = lru_cache(maxsize=1024)(_spawning)
 
 
 def _kinds(item: object) -> tuple[str, ...] | None:

@@ -5,18 +5,20 @@ lists, `== != < <= > >= in`, `and or not` and parentheses. It can neither loop n
 bounded by the length of its text.
 
 What can't be known makes nothing true: a key that is not there, or two values that have no order, is unknown, and stays
-unknown under `not`. `true or unknown` is true, `false and unknown` is false.
+unknown under `not`. `true or unknown` is true, `false and unknown` is false. What is read here is evaluated as CEL
+(state_conditions.py).
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
 LONGEST = 500
 _DEEPEST = 32
+_MOST_STEPS = 100
 _LONGEST_NUMBER = 18
 _WORDS = frozenset({"and", "or", "not", "in", "true", "false", "null"})
 _SIGNS = ("==", "!=", "<=", ">=", "<", ">", "(", ")", "[", "]", ",", ".")
@@ -26,15 +28,6 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 
 class StateExpressionError(ValueError):
     """A text that is no comparison. It says where and what was expected."""
-
-
-class Undetermined(Struct, frozen=True):
-    """Why it can't be said whether something holds."""
-
-    why: str
-
-
-Held = bool | Undetermined
 
 
 class StateToken(Struct, frozen=True):
@@ -80,21 +73,20 @@ class Truth(Struct, frozen=True):
 class Opposite(Struct, frozen=True):
     """What must not hold."""
 
-    part: Expression
+    part: StateExpression
 
 
 class Joined(Struct, frozen=True):
     """All of these, or one of them."""
 
     every: bool
-    parts: tuple[Expression, ...]
+    parts: tuple[StateExpression, ...]
 
 
-Expression = StateComparison | Truth | Opposite | Joined
+StateExpression = StateComparison | Truth | Opposite | Joined
 
 
-@lru_cache(maxsize=256)
-def parsed(text: str) -> Expression:
+def parsed(text: str) -> StateExpression:
     """The expression of a text. Raises StateExpressionError and nothing else."""
     if len(text) > LONGEST:
         raise StateExpressionError(f"it is longer than {LONGEST} characters")
@@ -105,9 +97,18 @@ def parsed(text: str) -> Expression:
     return found
 
 
-def holds(text: str, state: Any) -> Held:
-    """Whether an expression holds for the content of a state file. Raises StateExpressionError for one that is none."""
-    return _held(parsed(text), state)
+def paths_of(expression: StateExpression) -> Iterator[KeyPath]:
+    """The keys that an expression looks at, from left to right."""
+    match expression:
+        case StateComparison(left=left, right=right):
+            yield from (one for one in (left, right) if isinstance(one, KeyPath))
+        case Truth(value):
+            yield from (value,) if isinstance(value, KeyPath) else ()
+        case Opposite(part):
+            yield from paths_of(part)
+        case Joined(parts=parts):
+            for part in parts:
+                yield from paths_of(part)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -185,19 +186,19 @@ class _StateReader:
     def next(self) -> StateToken | None:
         return self._tokens[self._at] if self._at < len(self._tokens) else None
 
-    def some(self, depth: int) -> Expression:
+    def some(self, depth: int) -> StateExpression:
         return self._joined("or", depth)
 
-    def _joined(self, word: str, depth: int) -> Expression:
+    def _joined(self, word: str, depth: int) -> StateExpression:
         parts = [self._part(word, depth)]
         while self._takes(word):
             parts.append(self._part(word, depth))
         return parts[0] if len(parts) == 1 else Joined(word == "and", tuple(parts))
 
-    def _part(self, word: str, depth: int) -> Expression:
+    def _part(self, word: str, depth: int) -> StateExpression:
         return self._joined("and", depth) if word == "or" else self._single(depth)
 
-    def _single(self, depth: int) -> Expression:
+    def _single(self, depth: int) -> StateExpression:
         if depth > _DEEPEST:
             raise StateExpressionError(f"it is nested deeper than {_DEEPEST} levels")
         if self._takes("not"):
@@ -208,7 +209,7 @@ class _StateReader:
             return inner
         return self._comparison(depth)
 
-    def _comparison(self, depth: int) -> Expression:
+    def _comparison(self, depth: int) -> StateExpression:
         left = self._operand(depth)
         token = self.next()
         if self._takes("not"):
@@ -239,6 +240,8 @@ class _StateReader:
     def _steps(self) -> list[str | int]:
         steps: list[str | int] = []
         while True:
+            if len(steps) > _MOST_STEPS:
+                raise StateExpressionError(f"a key lies deeper than {_MOST_STEPS} levels")
             if self._takes("."):
                 token = self.next()
                 if token is None or token.kind not in ("name", "word"):
@@ -284,86 +287,3 @@ class _StateReader:
     def _place(self) -> str:
         token = self.next()
         return f" at {(self._end if token is None else token.at) + 1}"
-
-
-# --- looking ---------------------------------------------------------------------------------------------------------
-
-
-def _held(expression: Expression, state: Any) -> Held:
-    match expression:
-        case StateComparison(sign, left, right):
-            return _compared(sign, _value(left, state), _value(right, state))
-        case Truth(value):
-            found = _value(value, state)
-            return (
-                found
-                if isinstance(found, bool | Undetermined)
-                else Undetermined(f"{_said(value)} is neither true nor false")
-            )
-        case Opposite(part):
-            held = _held(part, state)
-            return held if isinstance(held, Undetermined) else not held
-        case Joined(every, parts):
-            return _all(every, [_held(part, state) for part in parts])
-
-
-def _all(every: bool, found: list[Held]) -> Held:
-    """`and`, or `or`: what decides it wins over what is not known."""
-    if any(one is (not every) for one in found):
-        return not every
-    return next((one for one in found if isinstance(one, Undetermined)), every)
-
-
-def _value(value: StateConstant | KeyPath, state: Any) -> Any:
-    if isinstance(value, StateConstant):
-        return value.value
-    for number, step in enumerate(value.steps, 1):
-        here = isinstance(state, dict) if isinstance(step, str) else isinstance(state, list)
-        if not here or (step not in state if isinstance(step, str) else not -len(state) <= step < len(state)):
-            return Undetermined(f"there is no {KeyPath(value.steps[:number])}")
-        state = state[step]
-    return state
-
-
-def _said(value: StateConstant | KeyPath) -> str:
-    return str(value) if isinstance(value, KeyPath) else repr(value.value)
-
-
-def _compared(sign: str, left: Any, right: Any) -> Held:
-    for one in (left, right):
-        if isinstance(one, Undetermined):
-            return one
-    match sign:
-        case "==":
-            return _equal(left, right)
-        case "!=":
-            return not _equal(left, right)
-        case "in":
-            if not isinstance(right, list):
-                return Undetermined("what stands behind `in` is no list")
-            return any(_equal(left, item) for item in right)
-        case _:
-            return _ordered(sign, left, right)
-
-
-def _equal(left: Any, right: Any) -> bool:
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, int | float) and isinstance(right, int | float):
-        return left == right
-    return type(left) is type(right) and bool(left == right)
-
-
-def _ordered(sign: str, left: Any, right: Any) -> Held:
-    numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (left, right))
-    if not numbers and not (isinstance(left, str) and isinstance(right, str)):
-        return Undetermined("there is no order between these values")
-    match sign:
-        case "<":
-            return bool(left < right)
-        case "<=":
-            return bool(left <= right)
-        case ">":
-            return bool(left > right)
-        case _:
-            return bool(left >= right)

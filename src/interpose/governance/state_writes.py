@@ -14,11 +14,12 @@ from interpose.governance.name_patterns import fits_any
 from interpose.governance.prerequisites import StateContent
 from interpose.governance.project_files import state_data
 from interpose.paths import FileSystem
-from interpose.reading import reading_of
+from interpose.reading import Reading, reading_of
 from interpose.tools import spellings
 from interpose.types import ToolCall
 
 _DEFAULT = "/"
+_WRITES = object()
 
 
 class NextState(Struct, frozen=True):
@@ -28,8 +29,19 @@ class NextState(Struct, frozen=True):
     unknown: str = ""
 
 
+def may_write_state(call: ToolCall, state_tools: tuple[str, ...], home: str) -> bool:
+    """Whether a call could change some state file: whether it writes anything at all. No file is looked at."""
+    reading = reading_of(call, home)
+    return reading.remember((_WRITES, state_tools), lambda: _may_write(reading, state_tools))
+
+
+def _may_write(reading: Reading, state_tools: tuple[str, ...]) -> bool:
+    writes = any(effect.kind == "fs.write" for effect in reading.effects)
+    return writes or _is_state_tool(reading.call, state_tools)
+
+
 def writes_state(call: ToolCall, *, project: str, state_file: str, state_tools: tuple[str, ...], home: str) -> bool:
-    """Whether a call changes the state file. Asked of every call: who writes nothing is soon known."""
+    """Whether a call changes the state file."""
     if _is_state_tool(call, state_tools):
         return True
     written = [effect.resource for effect in reading_of(call, home).effects if effect.kind == "fs.write"]

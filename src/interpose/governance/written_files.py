@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from interpose.paths import UNKNOWN
 from interpose.reading import Reading, reading_of
-from interpose.shell import Ran, analyse
+from interpose.shell import Ran
 from interpose.tools import is_destination, only_views, path_arguments, paths_of, typed_of
 from interpose.types import Effect, EffectKind
 
@@ -29,6 +29,9 @@ _GIT_CHANGES_FILES = frozenset({
 """All else that git throws away are no files: branches, tags, stashes, commits."""
 _GIT_MAKES = {"worktree": ("add", 1), "submodule": ("add", 2), "merge-file": ("", 0)}
 """Verbs of git that write what they are given: the word behind the verb, and which word is the first that may be it."""
+_GIT_WRITES = frozenset({"mv", "apply", "am", *_GIT_MAKES})
+_CHANGING = _WRITING | {"opaque", "vcs.discard"}
+_COULD_WRITE = object()
 _TO_STDOUT = frozenset({"-p", "--stdout"})
 _STEPS_ASIDE = frozenset({"cd", "pushd", "popd"})
 _MAKES_DIRECTORIES = frozenset({"mkdir", "install", "mktemp"})
@@ -57,6 +60,29 @@ class Written(Struct, frozen=True, kw_only=True):
     instead: str = ""
 
 
+def could_write(call: ToolCall, home: str) -> bool:
+    """Whether there is anything that `written_by` could find. It says no by the text of the call alone."""
+    reading = reading_of(call, home)
+    return reading.remember(_COULD_WRITE, lambda: _could_write(reading))
+
+
+def _could_write(reading: Reading) -> bool:
+    seen = reading.seen
+    if seen.name == "exec":
+        return (
+            reading.script is None
+            or any(effect.kind in _CHANGING for effect in reading.effects)
+            or any(map(_may_name_files, reading.analysis.commands))
+        )
+    if seen.name in _FILE_TOOLS:
+        return not only_views(seen)
+    return reading.call.name == "process" or any(effect.kind in _CHANGING for effect in reading.effects)
+
+
+def _may_name_files(ran: Ran) -> bool:
+    return ran.name == "patch" or (ran.name == "git" and not _GIT_WRITES.isdisjoint(ran.args))
+
+
 def written_by(call: ToolCall, home: str, files: Files) -> Iterator[Written]:
     """All that a call would change."""
     reading = reading_of(call, home)
@@ -67,7 +93,7 @@ def written_by(call: ToolCall, home: str, files: Files) -> Iterator[Written]:
         if not only_views(seen):
             yield from _by_file_tool(seen, files)
     elif call.name == "process":
-        for effect in analyse(typed_of(call), cwd=files.cwd, home=home).effects:
+        for effect in reading.effects_in(typed_of(call), files.cwd):
             yield from _of_effect(effect, (), files)
     else:
         for effect in reading.effects:

@@ -51,12 +51,14 @@ class Trouble(Struct, frozen=True):
 class Spellings(Struct, frozen=True):
     """All absolute spellings of one path, the plain one first, and what was in the way of finding more.
 
-    `ends` are those among them that hold no links: where the path really lies.
+    `ends` are those among them that hold no links: where the path really lies. `is_direct`: the file system was walked,
+    and no link was met on the way.
     """
 
     paths: tuple[str, ...]
     trouble: Trouble | None = None
     ends: tuple[str, ...] = ()
+    is_direct: bool = False
 
 
 class Lookup(Protocol):
@@ -110,20 +112,24 @@ class FileSystem(Struct, frozen=True):
         found = dict.fromkeys(said.paths)
         ends = dict.fromkeys(path for path in said.paths if path[:1] != "/")
         trouble: Trouble | None = None
+        is_direct = True
         for start in _starts(text, said.paths, cwd):
             steps, info, stuck = _walk(start)
             trouble = trouble or stuck
             if steps != [start] or start not in found:
+                is_direct = False
                 steps = _seen_from_here(steps, cwd, home, workspace)
                 found |= dict.fromkeys(steps)
             if steps and not steps[-1].startswith(_OWN_PLACES):
                 ends[steps[-1]] = None
+            else:
+                is_direct = False
             if info is not None and info.st_nlink > 1 and stat.S_ISREG(info.st_mode):
                 found |= dict.fromkeys(_twins(info, cwd, home))
         if self.ignores_case:
             ends = dict.fromkeys([own_case(path, workspace, home, cwd) for path in ends])
             found |= dict.fromkeys([own_case(path, workspace, home, cwd) for path in found])
-        return Spellings(tuple(found), trouble, tuple(ends))
+        return Spellings(tuple(found), trouble, tuple(ends), is_direct and trouble is None)
 
     def content(self, path: str) -> str:
         """What a regular file holds now, if it is not too large to be read in passing."""

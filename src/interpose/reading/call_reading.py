@@ -49,6 +49,8 @@ Part = TypeVar("Part", Effect, Ran)
 _NOTHING = Analysis(())
 _LEXICAL = Lexical()
 _ALONE_BYTES, _EFFECT_BYTES = 2048, 512
+_MOST_REMEMBERED = 64
+"""Answers that are kept with one reading: a rule that was loaded anew asks anew."""
 _FILE_TOOLS: dict[str, EffectKind] = {
     "read": "fs.read", "grep": "fs.read", "list": "fs.read", "glob": "fs.read",
     "write": "fs.write", "edit": "fs.write", "apply_patch": "fs.write", "delete": "fs.delete",
@@ -205,11 +207,18 @@ class Reading:
         """The effects of the call's own script, or of a text out of it, started in a directory."""
         return self._analysed_in(text, start).effects
 
+    def analysis_in(self, text: str, start: str) -> Analysis:
+        """The whole analysis of the same. All that is analysed of one call shares its budget of steps."""
+        return self._analysed_in(text, start)
+
     def remember(self, what: Hashable, work_out: Callable[[], T]) -> T:
         """What was worked out about this call before. `what` must name all that it depends on besides the call."""
         known = self._remembered.get(what, _UNKNOWN)
         if known is _UNKNOWN:
-            known = self._remembered[what] = work_out()
+            known = work_out()
+            if len(self._remembered) >= _MOST_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[what] = known
         return cast("T", known)
 
     def _analysed(self) -> Analysis:

@@ -41,7 +41,7 @@ def test_2_what_can_not_be_told_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("allowed", "tool"), [("read", "spread_delete"), ("task", "task_kill"), ("read", "thread")])
 def test_6_a_part_of_a_name_lets_nothing_in(allowed: str, tool: str) -> None:
-    assert not tool_fits(BOOK, [allowed], tool)
+    assert not tool_fits(BOOK, (allowed,), tool)
     book = load_rulebook(f"version: 1\nroles: {{a: {{tools: {{allow: [{allowed}]}}}}}}", "g.yaml")
     (said,) = role_rulings(Seat(book=book, role=book.roles["a"]), canonical(ToolCall(tool, {"id": "1"})))
     assert said.said == "deny"

@@ -6,7 +6,7 @@ import pytest
 
 from interpose.carried_calls import canonical
 from interpose.governance.load import load_rulebook
-from interpose.governance.role_tools import is_let_in, kept_out, own_names, tool_fits, work_of
+from interpose.governance.role_tools import ToolList, own_names, tool_fits, work_of
 from interpose.tools import KNOWN_TOOL_NAMES
 from interpose.types import ToolCall
 
@@ -40,8 +40,8 @@ HOME = "/home/dev"
     ],
 )
 def test_a_tool_fits_by_name_group_or_glob(pattern: str, name: str, want: bool) -> None:
-    assert tool_fits(BOOK, [pattern], name) is want
-    assert tool_fits(BOOK, [pattern], canonical(ToolCall(name))) is want
+    assert tool_fits(BOOK, (pattern,), name) is want
+    assert tool_fits(BOOK, (pattern,), canonical(ToolCall(name))) is want
 
 
 def test_every_known_tool_is_called_what_it_is() -> None:
@@ -72,23 +72,23 @@ def test_a_foreign_tool_does_the_work_of_a_known_one(tool: str, arguments: dict[
 
 def test_a_glob_lets_in_no_more_than_the_role_may_do() -> None:
     shell = canonical(ToolCall("mcp__x__run_command", {"command": "ls"}))
-    assert not is_let_in(BOOK, ["mcp__x__*", "read"], shell, HOME)
-    assert not is_let_in(BOOK, ["all-of-x"], shell, HOME)
-    assert is_let_in(BOOK, ["mcp__x__*", "exec"], shell, HOME)
-    assert is_let_in(BOOK, ["mcp__x__run_command"], shell, HOME)
-    assert is_let_in(BOOK, ["*"], shell, HOME)
+    assert not ToolList(BOOK, ["mcp__x__*", "read"]).lets_in(shell, HOME)
+    assert not ToolList(BOOK, ["all-of-x"]).lets_in(shell, HOME)
+    assert ToolList(BOOK, ["mcp__x__*", "exec"]).lets_in(shell, HOME)
+    assert ToolList(BOOK, ["mcp__x__run_command"]).lets_in(shell, HOME)
+    assert ToolList(BOOK, ["*"]).lets_in(shell, HOME)
 
 
 def test_one_underscore_keeps_out_but_lets_nothing_in() -> None:
     """Gemini writes `mcp_my_server_tool`: where the server's name ends, nobody can say."""
     call = canonical(ToolCall("mcp_my_server_tool"))
-    assert kept_out(BOOK, ["mcp__my_server__tool"], call, HOME)
-    assert kept_out(BOOK, ["mcp__my_server__*"], call, HOME)
-    assert not is_let_in(BOOK, ["mcp__my_server__tool"], call, HOME)
-    assert not kept_out(BOOK, ["mcp__my_other__*"], call, HOME)
+    assert ToolList(BOOK, ["mcp__my_server__tool"]).keeps_out(call, HOME)
+    assert ToolList(BOOK, ["mcp__my_server__*"]).keeps_out(call, HOME)
+    assert not ToolList(BOOK, ["mcp__my_server__tool"]).lets_in(call, HOME)
+    assert not ToolList(BOOK, ["mcp__my_other__*"]).keeps_out(call, HOME)
 
 
 def test_an_endless_name_fits_nothing_but_a_star() -> None:
     name = "a" * 100_000
-    assert not tool_fits(BOOK, ["a*"], name)
-    assert tool_fits(BOOK, ["*"], name)
+    assert not tool_fits(BOOK, ("a*",), name)
+    assert tool_fits(BOOK, ("*",), name)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from interpose.governance.state_expressions import LONGEST, StateExpressionError, Undetermined, holds, parsed
+from interpose.governance.state_conditions import Undetermined, holds
+from interpose.governance.state_expressions import LONGEST, StateExpressionError, parsed
 
 STATE = {
     "phase": "complete",
@@ -108,6 +109,7 @@ WRONG = [
     ("(" * 200 + "a" + ")" * 200, "nested deeper"),
     ("not " * 100 + "a", "nested deeper"),
     ("a in " + "[" * 100 + "]" * 100, "nested deeper"),
+    ("a" + ".a" * 110, "deeper than 100 levels"),
     ("a" * (LONGEST + 1), "longer than"),
     ("a ; b", "means nothing here"),
     ("a == \x00", "means nothing here"),

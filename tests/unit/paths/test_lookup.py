@@ -20,7 +20,7 @@ def _look(text: str, cwd: Path | str, *, workspace: str = "", home: str = HOME) 
 
 def test_a_plain_path_has_one_spelling(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x", encoding="utf-8")
-    assert _look("a", tmp_path) == Spellings((f"{tmp_path}/a",), ends=(f"{tmp_path}/a",))
+    assert _look("a", tmp_path) == Spellings((f"{tmp_path}/a",), ends=(f"{tmp_path}/a",), is_direct=True)
 
 
 def test_links_are_followed_one_by_one(tmp_path: Path) -> None:
