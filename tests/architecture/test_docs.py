@@ -63,7 +63,7 @@ def test_rule_files_load(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCS, ids=name_of)
 def test_commands_exist(path: Path) -> None:
-    from interpose.cli import VERBS
+    from interpose.command_line import OLD, verb_of
 
     for block in blocks(path, "console") + blocks(path, "bash"):
         for line in block.splitlines():
@@ -71,7 +71,8 @@ def test_commands_exist(path: Path) -> None:
             if words and words[0].startswith(("scripts/", ".ci/", "bench/")):
                 assert (ROOT / words[0]).is_file(), f"{path.name}: {words[0]} does not exist"
             if len(words) > 1 and words[0] == "interpose" and not words[1].startswith("-"):
-                assert words[1] in VERBS, f"{path.name}: there is no verb {words[1]!r}"
+                assert verb_of(words[1:]) is not None, f"{path.name}: there is no verb {words[1]!r}"
+                assert words[1] not in OLD, f"{path.name}: {words[1]!r} is an old spelling"
 
 
 @pytest.mark.parametrize("path", DOCS, ids=name_of)

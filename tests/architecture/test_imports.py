@@ -39,6 +39,7 @@ READ_BY_PEOPLE = {"reading", "shell", "paths", "secrets", "store", "ledger", "fo
 # A module is a room of its own where its neighbours stand on both sides of a room between them.
 MAY_USE: dict[str, set[str]] = {
     "answers": set(),
+    "command_line": set(),
     "tool_names": set(),
     "frozen_values": set(),
     "types": {"answers", "frozen_values", "tool_names"},
@@ -71,7 +72,7 @@ MAY_USE: dict[str, set[str]] = {
     "shell.commands.shared.handler_table": {"shell.invocation"},
     "shell.secret_names": set(),
     "shell.languages": {"types", "paths"} | LANGUAGE_TOOLS,
-    "shell.commands": SHELL_TOOLS | {"types", "agents", "paths", "formats", "shell.languages"},
+    "shell.commands": SHELL_TOOLS | {"command_line", "types", "agents", "paths", "formats", "shell.languages"},
     "shell": SHELL_TOOLS
     | {
         "types",
@@ -171,6 +172,7 @@ MAY_USE: dict[str, set[str]] = {
         "__init__",
         "agents",
         "build",
+        "command_line",
         "config",
         "environment",
         "governance",

@@ -32,8 +32,6 @@ from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import NotProvenError
 from interpose.service.question_views import AnsweredQuestion
 
-HELP = "answer what agents ask: list, show, approve, edit, deny, defer, or watch and answer as it comes"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `approvals` understands."""

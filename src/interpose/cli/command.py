@@ -1,4 +1,4 @@
-"""`interpose command`: whether a host's command may run now, and letting one pass its chain rules for a while."""
+"""`interpose governance command`: whether a host's command may run now, and letting one pass its chain rules."""
 
 from __future__ import annotations
 
@@ -36,8 +36,6 @@ from interpose.governance.bypasses import MOST_SECONDS
 from interpose.governance.durations import NANOSECONDS, duration_ns
 from interpose.service.bypass_desk import BypassDesk, SeenBypass
 from interpose.types import Context, Finding, Outcome
-
-HELP = "say whether a command of an agent's host may run now; let one pass its chain rules for a while"
 
 EXIT_CODES = {"allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
 
@@ -98,8 +96,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose command`."""
-    return answered("command", args, lambda: _ACTS[args.act](args))
+    """Run `interpose governance command`."""
+    return answered("governance command", args, lambda: _ACTS[args.act](args))
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -180,7 +178,7 @@ def _revoke(args: argparse.Namespace) -> int:
     try:
         _desk(args).ask("DELETE", f"bypasses/{quote(args.id, safe='')}", dict[str, Any])
     except NoQuestionError:
-        print(f"interpose command revoke: there is no bypass {visible(args.id)}", file=sys.stderr)
+        print(f"interpose governance command revoke: there is no bypass {visible(args.id)}", file=sys.stderr)
         return EXIT_NOT_DONE
     if args.json:
         print_json({"id": args.id, "revoked": True})

@@ -16,11 +16,6 @@ from interpose.surfaces.hosts.all_hosts import HOSTS
 if TYPE_CHECKING:
     from interpose.install.plan import Plan
 
-HELP = (
-    "put Interpose into an agent's hooks: without HOST, offers the agents found here; shows what changes, keeps a copy,"
-    " can be undone byte for byte"
-)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `install` understands."""

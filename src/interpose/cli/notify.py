@@ -1,4 +1,4 @@
-"""`interpose notify`: how people are told of questions."""
+"""`interpose approvals notify`: how people are told of questions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ from interpose.config.load import load
 from interpose.errors import NotProvenError
 from interpose.notifications.standing import read_mute, read_standing
 
-HELP = "how people are told of questions: list channels, try them out, or mute them for a while"
-
-_EPILOG = """  interpose notify list               the channels, and how their last notification went
-  interpose notify test [NAME ...]    send a try-out by each channel, or by these, and say what happened
-  interpose notify mute 1h            send nothing for a while (24h at most), then one summary of what is open
-  interpose notify unmute             send again
+_EPILOG = """  interpose approvals notify list               the channels, and how their last notification went
+  interpose approvals notify test [NAME ...]    send a try-out by each channel, or by these, and say what happened
+  interpose approvals notify mute 1h            send nothing for a while (24h at most), then one summary of what is open
+  interpose approvals notify unmute             send again
 
 Channels are set as notifications.channels in interpose.yaml. The server sends: it must run.
 
@@ -70,7 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `notify` understands."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument("act", choices=("list", "test", "mute", "unmute"), help="what to do")
+    parser.add_argument(
+        "act", nargs="?", default="list", choices=("list", "test", "mute", "unmute"), help="what to do (default: list)"
+    )
     parser.add_argument(
         "words", metavar="TIME|NAME", nargs="*", help="mute: how long, such as 30m or 1h; test: channels"
     )
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose notify`."""
+    """Run `interpose approvals notify`."""
 
     def act() -> int:
         match args.act:
@@ -93,14 +93,14 @@ def run(args: argparse.Namespace) -> int:
                 _require_none(args)
                 return _told(args, _listed(args))
 
-    return answered("notify", args, act)
+    return answered("approvals notify", args, act)
 
 
 def minutes_of(words: list[str]) -> int:
     """How many minutes are meant. UsageError if it is no such time, or too long."""
     found = _SPAN.fullmatch(words[0]) if len(words) == 1 else None
     if found is None:
-        raise UsageError("say for how long: interpose notify mute 30m, or 1h")
+        raise UsageError("say for how long: interpose approvals notify mute 30m, or 1h")
     minutes = int(found[1]) * (60 if found[2] == "h" else 1)
     if not 1 <= minutes <= _MOST_MINUTES:
         raise UsageError("notifications are muted for 1 minute to 24 hours")
@@ -153,7 +153,7 @@ def _told(args: argparse.Namespace, found: ListedChannels) -> int:
         print("no channel is set: see notifications.channels in `interpose help notifications`", file=sys.stderr)
     if found.muted_until is not None:
         until = f"{found.muted_until.astimezone():%Y-%m-%d %H:%M}"
-        print(f"muted until {until}, by {visible(found.muted_by)}; end it with: interpose notify unmute")
+        print(f"muted until {until}, by {visible(found.muted_by)}; end it with: interpose approvals notify unmute")
     return 0
 
 

@@ -17,8 +17,6 @@ from interpose.config.load import load
 from interpose.errors import NotProvenError
 from interpose.platforms.system import this_system
 
-HELP = "show the page in your browser, and let the browser in by the code that it shows"
-
 _EPILOG = """Your server is asked over its Unix socket; one is started if none runs. The browser shows a code, and you
 type it here. You prove to be no agent, as for an approval (approvals.proof). The browser is signed in for 12 hours, or
 until it was not used for one.

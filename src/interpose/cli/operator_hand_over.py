@@ -1,4 +1,4 @@
-"""`interpose operator handover`: let an agent ask ordinary questions at a prompt that may be answered by itself."""
+"""`interpose approvals operator handover`: let an agent ask at a prompt that may be answered by itself."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from interpose.surfaces.hosts.all_hosts import HOSTS
 ABOUT = "let an agent ask ordinary questions at its own prompt, with `hooks.ask: host`"
 PATH = "operator/hand-overs"
 
-_EPILOG = """  interpose operator handover claude-code          begin it; you prove to be a person, as for approvals
-  interpose operator handover --list               which agents may ask, and where one ran something unasked
-  interpose operator handover claude-code --end    questions wait in the queue again; no proof is needed
+_EPILOG = """\
+  interpose approvals operator handover claude-code          begin it; you prove to be a person, as for approvals
+  interpose approvals operator handover --list               which agents may ask, and where one ran something unasked
+  interpose approvals operator handover claude-code --end    questions wait in the queue again; no proof is needed
 
 exit codes: 0 done; 1 there is nothing to end, or the proof was not enough; 64 wrong usage; 70 internal error, or a
 server that can't be reached; 78 a configuration that can't be loaded"""
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose operator handover`."""
+    """Run `interpose approvals operator handover`."""
 
     def act() -> int:
         if args.listed or not args.agent:
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"{args.agent!r} has no prompt to which questions can be handed over")
         return _end(args, _server(args)) if args.end else _begin(args, _server(args))
 
-    return answered("operator", args, act)
+    return answered("approvals operator", args, act)
 
 
 def _server(args: argparse.Namespace) -> ServerDesk:
@@ -86,7 +87,7 @@ def _begin(args: argparse.Namespace, desk: ServerDesk) -> int:
     print(
         f"{facts.title} may ask ordinary questions at its own prompt in mode {', '.join(facts.hands_over_in)}, where "
         "`hooks.ask: host` is set.\nInterpose does not see who answers there. If it runs a call without asking, the "
-        f"result is withheld and this ends.\nEnd it with: interpose operator handover {made.host} --end"
+        f"result is withheld and this ends.\nEnd it with: interpose approvals operator handover {made.host} --end"
     )
     return 0
 
@@ -110,7 +111,9 @@ def _end(args: argparse.Namespace, desk: ServerDesk) -> int:
     try:
         desk.ask("DELETE", f"{PATH}/{args.agent}", dict[str, object])
     except NoQuestionError:
-        print(f"interpose operator handover: nothing is handed over to {visible(args.agent)}", file=sys.stderr)
+        print(
+            f"interpose approvals operator handover: nothing is handed over to {visible(args.agent)}", file=sys.stderr
+        )
         return EXIT_NOT_DONE
     if args.json:
         print_json({"host": args.agent, "ended": True})

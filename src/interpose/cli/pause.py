@@ -1,4 +1,4 @@
-"""`interpose pause`: for a while, questions are answered with yes. What is refused stays refused."""
+"""`interpose approvals pause`: for a while, questions are answered with yes. What is refused stays refused."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from interpose.config.load import load
 from interpose.errors import NoQuestionError, NotProvenError
 from interpose.install.situation import standing_pauses
 
-HELP = "answer questions with yes for a while (10m, 8h at most); denies stand, it is recorded, and it ends by itself"
-
-_EPILOG = """  interpose pause 10m --reason "moving files"    begin one; it needs the same proof as an approval
-  interpose pause list                           the pauses that count now
-  interpose pause end ID                         end one before its time; no proof is needed
+_EPILOG = """\
+  interpose approvals pause 10m --reason "moving files"    begin one; it needs the same proof as an approval
+  interpose approvals pause list                           the pauses that count now
+  interpose approvals pause end ID                         end one before its time; no proof is needed
 
 While a pause holds, what would be a question is let through, and its record names the pause. Refusals stay. So do
 questions that certain people must answer (`approvers`), and those about what guards the agent.
@@ -52,7 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `pause` understands."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument("act", metavar="TIME|list|end", help="how long, such as 10m or 2h; or list, or end")
+    parser.add_argument(
+        "act", metavar="TIME|list|end", nargs="?", default="list",
+        help="how long, such as 10m or 2h; or list (the default), or end",
+    )  # fmt: skip
     parser.add_argument("id", metavar="ID", nargs="?", default="", help="the pause that ends")
     parser.add_argument("--agent", default="", metavar="NAME", help="for this agent alone, as records name it")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
@@ -60,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose pause`."""
+    """Run `interpose approvals pause`."""
 
     def act() -> int:
         match args.act:
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
                 _require_no_id(args)
                 return _begin(args, minutes_of(args.act))
 
-    return answered("pause", args, act)
+    return answered("approvals pause", args, act)
 
 
 def minutes_of(text: str) -> int:
@@ -112,7 +114,7 @@ def _begin(args: argparse.Namespace, minutes: int) -> int:
     if args.json:
         print_json(msgspec.to_builtins(pause))
     else:
-        print(f"paused: {pause_text(pause)}\nend it with: interpose pause end {pause.id}")
+        print(f"paused: {pause_text(pause)}\nend it with: interpose approvals pause end {pause.id}")
     return 0
 
 
@@ -142,11 +144,11 @@ def _standing(args: argparse.Namespace) -> list[ShownPause]:
 
 def _end(args: argparse.Namespace, desk: ServerDesk) -> int:
     if not args.id:
-        raise UsageError("say which one: interpose pause end ID (see interpose pause list)")
+        raise UsageError("say which one: interpose approvals pause end ID (see interpose approvals pause list)")
     try:
         desk.ask("DELETE", f"pause/{quote(spoken_id(args.id), safe='')}", dict[str, object])
     except NoQuestionError:
-        print(f"interpose pause end: there is no pause {visible(args.id)}", file=sys.stderr)
+        print(f"interpose approvals pause end: there is no pause {visible(args.id)}", file=sys.stderr)
         return EXIT_NOT_DONE
     if args.json:
         print_json({"id": args.id, "ended": True})

@@ -117,10 +117,10 @@ def pins_waiting(config: Config) -> str:
         return f"pins of MCP servers can't be read: {text_of(error)}"
     tampered = sorted({row.server for row in rows if row.state == "tampered"})
     if tampered:
-        return f"pins of {', '.join(tampered)} were tampered with: interpose pins"
+        return f"pins of {', '.join(tampered)} were tampered with: interpose mcp pins"
     waiting = [row for row in rows if row.waits]
     if not waiting:
         return ""
     servers = ", ".join(sorted({row.server for row in waiting}))
     what = "1 definition of an MCP server waits" if len(waiting) == 1 else f"{len(waiting)} definitions wait"
-    return f"{what} for you ({servers}): interpose pins"
+    return f"{what} for you ({servers}): interpose mcp pins"

@@ -1,4 +1,4 @@
-"""`interpose command`: what would be said, with its exit codes, and bypasses at a server and without one."""
+"""`interpose governance command`: what would be said, with its exit codes, and bypasses at a server and without one."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_who_does_not_prove_it_gives_none(service: Service, capsys: pytest.Captu
     code, _, err = said(capsys, "bypass", "deploy", "--reason", "please")
     assert code == 1
     assert "this answer does not count" in err
-    assert "interpose command bypass deploy" in err
+    assert "interpose governance command bypass deploy" in err
     assert service.bypasses.seen() == []
 
 

@@ -99,7 +99,7 @@ def routes(service: Service) -> tuple[Route, ...]:
         by, who = request.caller.name, answerer_of(request, body.passphrase, body.code)
 
         def answer() -> Bypass:
-            prove(service, who, f"bypass:{body.command}", f"interpose command bypass {body.command}")
+            prove(service, who, f"bypass:{body.command}", f"interpose governance command bypass {body.command}")
             return service.bypasses.give(
                 body.command, by=by, reason=body.reason, seconds=body.seconds, session=body.session
             )

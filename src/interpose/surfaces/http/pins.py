@@ -78,7 +78,7 @@ def routes(service: Service) -> tuple[Route, ...]:
         who = answerer_of(request, body.passphrase, body.code)
 
         def answer() -> list[PinRow]:
-            prove(service, who, f"pins:{server}", f"interpose pins approve {server}")
+            prove(service, who, f"pins:{server}", f"interpose mcp pins approve {server}")
             service.pins.approve(server, body.items, by)
             return rows_of(service.pins, server)
 
@@ -100,7 +100,7 @@ def routes(service: Service) -> tuple[Route, ...]:
         who = answerer_of(request, body.passphrase, body.code)
 
         def answer() -> PinsForgotten:
-            prove(service, who, f"pins:{server}", f"interpose pins approve {server}")
+            prove(service, who, f"pins:{server}", f"interpose mcp pins approve {server}")
             service.pins.forget(server, by)
             return PinsForgotten(server)
 

@@ -137,7 +137,7 @@ def test_a_token_alone_gives_none_from_this_machine(tmp_path: Path) -> None:
     ):
         reply = say(there, commands.BYPASSES, BYPASS)
         assert (reply.status, reply.json["error"]) == (403, "not_proven")
-        assert "interpose command bypass deploy*" in reply.json["message"]
+        assert "interpose governance command bypass deploy*" in reply.json["message"]
         assert own.bypasses.seen() == []
 
 
