@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 
-class Verb:
+class OwnVerb:
     """One row: a verb, or a verb below another."""
 
     __slots__ = ("alone", "for_agents", "for_people", "help", "judged", "name", "old")
@@ -47,36 +47,38 @@ class Verb:
         return tuple(self.name.split())
 
 
-ROWS: tuple[Verb, ...] = (
-    Verb(
+ROWS: tuple[OwnVerb, ...] = (
+    OwnVerb(
         "install",
         "put Interpose into an agent's hooks: without HOST, offers the agents found here; shows what changes, keeps a "
         "copy, can be undone byte for byte",
         judged="installs",
     ),
-    Verb("uninstall", "take Interpose out of an agent's hooks; nothing else in the file changes"),
-    Verb(
+    OwnVerb("uninstall", "take Interpose out of an agent's hooks; nothing else in the file changes"),
+    OwnVerb(
         "doctor",
         "run every installed hook with a harmless canary and say whether it holds, how fast, and what would open it",
         judged="looks",
     ),
-    Verb(
+    OwnVerb(
         "status",
         "show in one screen what holds here: rules, server, ledger, questions, agents, and what stands in their way",
         judged="looks",
     ),
-    Verb(
+    OwnVerb(
         "proxy",
         "stand between an agent without hooks and its model: judge calls in answers, hide secrets in results",
     ),
-    Verb(
+    OwnVerb(
         "mcp",
         "MCP servers behind the rules: the configured ones, and the verbs for them",
         judged="acts",
     ),
-    Verb("mcp wrap", "put one MCP server behind the rules: start it, and stand between it and its client", old="wrap"),
-    Verb("mcp gateway", "put all MCP servers of the configuration behind the rules, as one server", old="gateway"),
-    Verb(
+    OwnVerb(
+        "mcp wrap", "put one MCP server behind the rules: start it, and stand between it and its client", old="wrap"
+    ),
+    OwnVerb("mcp gateway", "put all MCP servers of the configuration behind the rules, as one server", old="gateway"),
+    OwnVerb(
         "mcp pins",
         "what MCP servers behind the gateway may show: list, show, approve, reject, forget",
         judged="acts",
@@ -84,20 +86,20 @@ ROWS: tuple[Verb, ...] = (
         for_people="approve reject forget",
         old="pins",
     ),
-    Verb(
+    OwnVerb(
         "mcp interceptor-server",
         "offer the rules to MCP clients that speak the interceptor protocol (SEP-2624), over stdio or HTTP",
         old="interceptor-server",
     ),
-    Verb(
+    OwnVerb(
         "check",
         "say what is decided about a command or tool call here and now, and what it would do; with --explain, what "
         "every guard and rule says",
         judged="looks",
     ),
-    Verb("run", "run a command if the rules let it", judged="runs"),
-    Verb("demo", "watch your guards and rules decide calls, then type your own", judged="looks"),
-    Verb(
+    OwnVerb("run", "run a command if the rules let it", judged="runs"),
+    OwnVerb("demo", "watch your guards and rules decide calls, then type your own", judged="looks"),
+    OwnVerb(
         "approvals",
         "answer what agents ask: list, show, approve, edit, deny, defer, or watch and answer as it comes",
         judged="acts",
@@ -105,7 +107,7 @@ ROWS: tuple[Verb, ...] = (
         for_people="approve edit deny defer watch",
         alone="list",
     ),
-    Verb(
+    OwnVerb(
         "approvals grants",
         "what was approved and still counts: list it, or revoke it",
         judged="acts",
@@ -114,7 +116,7 @@ ROWS: tuple[Verb, ...] = (
         alone="list",
         old="grants",
     ),
-    Verb(
+    OwnVerb(
         "approvals pause",
         "auto-approve questions for a limited time (10m, 8h at most); denials still apply, and every approval is "
         "recorded",
@@ -123,7 +125,7 @@ ROWS: tuple[Verb, ...] = (
         for_people="end",
         old="pause",
     ),
-    Verb(
+    OwnVerb(
         "approvals notify",
         "how people are notified of questions: list channels, try them out, or mute them for a while",
         judged="acts",
@@ -131,7 +133,7 @@ ROWS: tuple[Verb, ...] = (
         for_people="test mute unmute",
         old="notify",
     ),
-    Verb(
+    OwnVerb(
         "approvals operator",
         "who answers, and how: show it, set up a passphrase or a second system user",
         judged="acts",
@@ -140,8 +142,8 @@ ROWS: tuple[Verb, ...] = (
         alone="show",
         old="operator",
     ),
-    Verb("open", "show the page in your browser, and let the browser in by the code that it shows"),
-    Verb(
+    OwnVerb("open", "show the page in your browser, and let the browser in by the code that it shows"),
+    OwnVerb(
         "policy",
         "switch packs of rules on and off; test rule files, and read them for mistakes",
         judged="acts",
@@ -149,7 +151,7 @@ ROWS: tuple[Verb, ...] = (
         for_people="add disable enable keygen remove sign",
         alone="list",
     ),
-    Verb(
+    OwnVerb(
         "config",
         "show what is set and where, check interpose.yaml, or begin one",
         judged="acts",
@@ -157,7 +159,7 @@ ROWS: tuple[Verb, ...] = (
         for_people="init",
         alone="show",
     ),
-    Verb(
+    OwnVerb(
         "governance",
         "create, lint and show governance.yaml",
         judged="acts",
@@ -165,14 +167,14 @@ ROWS: tuple[Verb, ...] = (
         for_people="init",
         alone="show",
     ),
-    Verb(
+    OwnVerb(
         "governance role",
         "list roles; say what a role may do with a tool, a file or a command, and why",
         for_people="check list",
         alone="list",
         old="role",
     ),
-    Verb(
+    OwnVerb(
         "governance session",
         "agents' sessions and how they stand: list, show, halt one, or let a halted one go on",
         judged="acts",
@@ -181,7 +183,7 @@ ROWS: tuple[Verb, ...] = (
         alone="list",
         old="session",
     ),
-    Verb(
+    OwnVerb(
         "governance command",
         "say whether a command of an agent's host may run now; let one pass its chain rules for a while",
         judged="acts",
@@ -190,7 +192,7 @@ ROWS: tuple[Verb, ...] = (
         alone="bypasses",
         old="command",
     ),
-    Verb(
+    OwnVerb(
         "audit",
         "what was decided and what came of it: search it, count it, verify it, export it",
         judged="acts",
@@ -198,25 +200,25 @@ ROWS: tuple[Verb, ...] = (
         for_people="recover",
         alone="tail",
     ),
-    Verb("audit redact", "hide secrets in text that passes through", judged="looks", old="redact"),
-    Verb("serve", "start the decision server: an HTTP API on loopback and a Unix socket", judged="serves"),
-    Verb(
+    OwnVerb("audit redact", "hide secrets in text that passes through", judged="looks", old="redact"),
+    OwnVerb("serve", "start the decision server: an HTTP API on loopback and a Unix socket", judged="serves"),
+    OwnVerb(
         "serve token",
         "make, list and take back the tokens of those who may ask the server",
         for_people="list new revoke",
         alone="list",
         old="token",
     ),
-    Verb("help", "read the documentation: the list of topics, a page, or the help of a verb", judged="looks"),
-    Verb(
+    OwnVerb("help", "read the documentation: the list of topics, a page, or the help of a verb", judged="looks"),
+    OwnVerb(
         "hook",
         "answer one event of an agent's hook: JSON on standard input, the agent's own answer on standard output",
         judged="tells",
     ),
-    Verb("completion", "print completion for your shell (bash, zsh, fish), or the manual page", judged="looks"),
+    OwnVerb("completion", "print completion for your shell (bash, zsh, fish), or the manual page", judged="looks"),
 )
 
-VERBS: Mapping[str, Verb] = {row.name: row for row in ROWS}
+VERBS: Mapping[str, OwnVerb] = {row.name: row for row in ROWS}
 """Every verb by its words."""
 
 _BY_PATH = {row.path: row for row in ROWS}
@@ -235,11 +237,11 @@ def spelled_now(words: Sequence[str]) -> list[str]:
     return [*OLD.get(words[0], (words[0],)), *words[1:]] if words else []
 
 
-def verb_of(words: Sequence[str]) -> Verb | None:
+def verb_of(words: Sequence[str]) -> OwnVerb | None:
     """The verb of a command line of today. The first word and the second alone say which."""
     return _BY_PATH.get(tuple(words[:2])) or _BY_PATH.get(tuple(words[:1]))
 
 
-def below(verb: Verb) -> list[Verb]:
+def below(verb: OwnVerb) -> list[OwnVerb]:
     """The verbs below a verb."""
     return [row for row in ROWS if row.path[:-1] == verb.path]

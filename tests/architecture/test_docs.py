@@ -97,7 +97,12 @@ def test_answers_of_check_are_real(path: Path, tmp_path: Path) -> None:
                 capture_output=True, text=True, cwd=tmp_path, check=False, timeout=PATIENCE,
                 env=kept | {"HOME": str(tmp_path)},
             )  # fmt: skip
-            assert done.stdout.strip() == shown.strip(), f"{name_of(path)}: interpose check {command}"
+            what = f"{name_of(path)}: interpose check {command}"
+            if command.startswith("--explain "):  # which is long: a page shows parts of it, and dots for the others
+                pattern = re.escape(shown.strip()).replace(r"\.\.\.", ".*")
+                assert re.fullmatch(pattern, done.stdout.strip(), re.DOTALL), what
+            else:
+                assert done.stdout.strip() == shown.strip(), what
 
 
 def test_links_within_a_page_lead_to_a_heading() -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from interpose.cli.help_topics import topics
 from interpose.cli.parser import Parser, parser_of
 from interpose.cli.verbs import HELPS, about, module_of
-from interpose.command_line import VERBS, Verb, below
+from interpose.command_line import VERBS, OwnVerb, below
 
 Kind = Literal["", "words", "file", "directory", "user", "command"]
 """How a value is completed: not at all, by fixed words, or by what the system knows."""
@@ -87,7 +87,7 @@ def command_tree() -> VerbCommand:
     return VerbCommand((), "", options, acts=tuple(_verb(VERBS[name]) for name in HELPS))
 
 
-def _verb(verb: Verb) -> VerbCommand:
+def _verb(verb: OwnVerb) -> VerbCommand:
     parser = parser_of(verb, import_module(module_of(verb)))
     found = _command(verb.path, about(verb), parser)
     return replace(found, acts=(*found.acts, *map(_verb, below(verb))))

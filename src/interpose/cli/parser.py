@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from interpose.cli.suggestions import did_you_mean, shown, unknown
 from interpose.cli.terminal import WIDEST, page_width, wrapped
 from interpose.cli.verbs import about
-from interpose.command_line import Verb, below
+from interpose.command_line import OwnVerb, below
 
 EXIT_USAGE = 64
 
@@ -35,10 +35,10 @@ class WrappedHelp(argparse.HelpFormatter):
 class Parser(argparse.ArgumentParser):
     """Wrong usage has one exit code everywhere, and says what was probably meant."""
 
-    below: tuple[Verb, ...] = ()
+    below: tuple[OwnVerb, ...] = ()
     """Verbs below this one that have a parser of their own."""
 
-    def show_below(self, verbs: Sequence[Verb]) -> None:
+    def show_below(self, verbs: Sequence[OwnVerb]) -> None:
         """Name verbs in the help that are found before this parser is asked."""
         self.below = tuple(verbs)
         if verbs:
@@ -111,7 +111,7 @@ class Parser(argparse.ArgumentParser):
         return {}
 
 
-def parser_of(verb: Verb, module: ModuleType) -> Parser:
+def parser_of(verb: OwnVerb, module: ModuleType) -> Parser:
     """The parser of a verb, from its module."""
     parser = Parser(prog=f"interpose {verb.name}", description=about(verb))
     module.add_arguments(parser)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from interpose.command_line import ROWS, Verb
+from interpose.command_line import ROWS, OwnVerb
 
 GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Guard an agent": ("interpose install claude-code", ("install", "uninstall", "doctor", "status", "proxy")),
@@ -35,12 +35,12 @@ UNLISTED = ("hook", "completion")
 HELPS: Mapping[str, str] = {row.name: row.help for row in ROWS if " " not in row.name}
 
 
-def module_of(verb: Verb) -> str:
+def module_of(verb: OwnVerb) -> str:
     """Where a verb is."""
     return f"interpose.cli.{verb.path[-1].replace('-', '_')}"
 
 
-def about(verb: Verb) -> str:
+def about(verb: OwnVerb) -> str:
     """What a verb is for, and what it does without a subcommand."""
     alone = f"\n\n`interpose {verb.name}` alone is `interpose {verb.name} {verb.alone}`." if verb.alone else ""
     return f"{verb.help}{alone}"

@@ -112,7 +112,7 @@ def test_without_a_server_the_rules_alone_are_asked(home: Path, capsys: pytest.C
     assert (code, "can't be loaded" in out) == (2, True), "rules that can't be read hold everything"
 
 
-@pytest.mark.parametrize("words", [("check", "/"), ("check", " "), ("check",), ("bypass", "x"), ()])
+@pytest.mark.parametrize("words", [("check", "/"), ("check", " "), ("check",), ("bypass", "x")])
 def test_wrong_usage(home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     assert home.is_dir()
     try:

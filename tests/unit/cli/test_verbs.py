@@ -14,7 +14,7 @@ from interpose.cli import EXIT_USAGE, VERBS, main
 from interpose.cli.command_tree import VerbCommand, command_tree
 from interpose.cli.parser import Parser
 from interpose.cli.verbs import FIRST, GROUPS, HELPS, UNLISTED, module_of
-from interpose.command_line import KEPT, OLD, ROWS, Verb, below, spelled_now
+from interpose.command_line import KEPT, OLD, ROWS, OwnVerb, below, spelled_now
 from interpose.command_line import VERBS as BY_NAME
 
 HEAVY = {
@@ -48,7 +48,7 @@ def tree() -> dict[str, VerbCommand]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_the_table_knows_every_subcommand(row: Verb, tree: dict[str, VerbCommand]) -> None:
+def test_the_table_knows_every_subcommand(row: OwnVerb, tree: dict[str, VerbCommand]) -> None:
     """INVARIANT: a subcommand that is new is for people until somebody writes down that it changes nothing."""
     command = tree[row.name]
     words = {act.path[-1] for act in command.acts} - {each.path[-1] for each in below(row)}
@@ -238,7 +238,7 @@ GROUPS_ALONE = [
 
 @pytest.mark.parametrize("row", GROUPS_ALONE, ids=lambda row: row.name)
 def test_a_group_alone_lists_or_shows(
-    row: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    row: OwnVerb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """It answers, waits for and changes nothing: not a file more than what its subcommand leaves, and no question."""
     monkeypatch.setenv("HOME", str(tmp_path))

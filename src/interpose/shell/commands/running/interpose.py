@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from interpose.command_line import OLD, Verb, spelled_now, verb_of
+from interpose.command_line import OLD, OwnVerb, spelled_now, verb_of
 from interpose.paths import is_running_program
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
@@ -62,7 +62,7 @@ def interpose(inv: Invocation, low: Lowering) -> None:
                      rule="guard-off", reason="Changes, stops or answers for the guard that watches this")  # fmt: skip
 
 
-def _verb_of(args: tuple[Word, ...], operands: tuple[Word, ...]) -> tuple[Verb | None, tuple[Word, ...]]:
+def _verb_of(args: tuple[Word, ...], operands: tuple[Word, ...]) -> tuple[OwnVerb | None, tuple[Word, ...]]:
     """The verb as the program finds it, by its first two words, and the operands behind it."""
     together = len(operands) > 1 and args[:2] == operands[:2]
     typed = [word.text for word in operands[: 2 if together else 1]]
@@ -78,7 +78,7 @@ def _only_informs(args: tuple[Word, ...]) -> bool:
     return any(word.text in _INFORM for word in before)
 
 
-def _only_looks(verb: Verb, rest: tuple[Word, ...], args: tuple[Word, ...]) -> bool:
+def _only_looks(verb: OwnVerb, rest: tuple[Word, ...], args: tuple[Word, ...]) -> bool:
     """Whether a subcommand changes nothing. One behind a word that we take for it counts as well if options stand
     before that: it may be the value of an option."""
     if verb.judged == "looks":

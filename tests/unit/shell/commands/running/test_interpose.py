@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from interpose.command_line import OLD, ROWS, VERBS, Verb, spelled_now, verb_of
+from interpose.command_line import OLD, ROWS, VERBS, OwnVerb, spelled_now, verb_of
 from interpose.guards.command_safety_guard import CommandSafetyGuard
 from tests.case_files import read_cases
 from tests.noted import noted
@@ -49,14 +49,14 @@ SUBCOMMANDS = [(row, word) for row in ROWS for word in sorted(row.for_agents | r
 
 
 @pytest.mark.parametrize(("row", "word"), SUBCOMMANDS, ids=lambda each: each if isinstance(each, str) else each.name)
-def test_a_subcommand_is_judged_as_the_table_says(row: Verb, word: str, guard: CommandSafetyGuard) -> None:
+def test_a_subcommand_is_judged_as_the_table_says(row: OwnVerb, word: str, guard: CommandSafetyGuard) -> None:
     want = "allow" if word in row.for_agents else "deny"
     for spelling in {row.name, row.old or row.name}:
         assert decided(guard, f"interpose {spelling} {word}")[0] == want
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_what_no_row_says_is_not_for_agents(row: Verb, guard: CommandSafetyGuard) -> None:
+def test_what_no_row_says_is_not_for_agents(row: OwnVerb, guard: CommandSafetyGuard) -> None:
     """INVARIANT: a word that is not known is taken for one that changes something."""
     if row.judged in ("acts", "value", "changes"):
         for spelling in {row.name, row.old or row.name}:
@@ -65,7 +65,7 @@ def test_what_no_row_says_is_not_for_agents(row: Verb, guard: CommandSafetyGuard
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.alone], ids=lambda row: row.name)
-def test_alone_is_judged_as_what_it_means(row: Verb, guard: CommandSafetyGuard) -> None:
+def test_alone_is_judged_as_what_it_means(row: OwnVerb, guard: CommandSafetyGuard) -> None:
     alone, spelled_out = (decided(guard, f"interpose {words}")[0] for words in (row.name, f"{row.name} {row.alone}"))
     assert alone == spelled_out
 
