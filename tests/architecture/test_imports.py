@@ -40,6 +40,7 @@ READ_BY_PEOPLE = {"reading", "shell", "paths", "secrets", "store", "ledger", "fo
 MAY_USE: dict[str, set[str]] = {
     "answers": set(),
     "command_line": set(),
+    "operations": set(),
     "tool_names": set(),
     "frozen_values": set(),
     "types": {"answers", "frozen_values", "tool_names"},
@@ -62,7 +63,7 @@ MAY_USE: dict[str, set[str]] = {
     "registry": {"types", "errors", "interceptor", "registration", "tools", "tool_descriptions"},
     "pipeline": {"answers", "types", "errors", "points", "interceptor", "driving"},
     "environment": set(),
-    "paths": {"types", "agents", "environment", "platforms"},
+    "paths": {"types", "agents", "environment", "operations", "platforms"},
     "secrets.kinds": set(),
     "secrets": {"types", "secrets.kinds", "formats"},
     "store": {"types", "errors", "formats", "platforms"},
@@ -138,8 +139,8 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.http": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"config", "governance", "notifications", "observability", "pins", "policy_trials", "proof", "service"}
-    | {"surfaces.http_server"},
+    | {"config", "governance", "notifications", "observability", "operations", "pins", "policy_trials", "proof"}
+    | {"service", "surfaces.http_server"},
     "surfaces.page": LEAVES
     | {"approvals", "call_kinds", "config", "formats", "ledger", "policy", "policy.reload", "proof", "service", "store"}
     | {"governance", "surfaces.http", "surfaces.http_server", "tools"},

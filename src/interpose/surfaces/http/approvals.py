@@ -23,6 +23,7 @@ from interpose.surfaces.http.answering import (
     prove,
     role_of,
 )
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import query_of
@@ -232,41 +233,41 @@ def routes(service: Service) -> tuple[Route, ...]:
         return json_response(Revoked(id))
 
     return (
-        Route(
-            "GET", "/api/v1/approvals", questions, "approver", "Questions to a person, and their answers",
+        served(
+            "questions", questions,
             query=ApprovalsQuery, answer=ApprovalsAnswer, codes=(_QUERY, _STORE),
         ),
         *approval_events.routes(service),
-        Route(
-            "GET", "/api/v1/approvals/{id}", question, "approver", "One question, with all that is known of it",
+        served(
+            "question", question,
             answer=ShownQuestion, codes=(_MISSING, _STORE),
         ),
-        Route(
-            "POST", "/api/v1/approvals/batch", batch, "approver", "Answer several questions of one kind",
+        served(
+            "batch", batch,
             body=BatchBody, answer=BatchAnswers, codes=((409, "not_alike"), *PROVING, *ANSWERING),
         ),
-        Route(
-            "POST", "/api/v1/approvals/{id}/approve", approve, "approver", "Let the call run, or another one instead",
+        served(
+            "approve", approve,
             body=ApproveBody, answer=AnsweredQuestion, codes=(*_SCOPES, *PROVING, *ANSWERING), rules=APPROVE_RULES,
         ),
-        Route(
-            "POST", "/api/v1/approvals/{id}/deny", deny, "approver", "Refuse the call",
+        served(
+            "deny", deny,
             body=DenyBody, answer=AnsweredQuestion, codes=(_NO_SERVER, *ANSWERING),
         ),
-        Route(
-            "POST", "/api/v1/approvals/{id}/defer", defer, "approver", "Answer later; the agent goes on meanwhile",
+        served(
+            "defer", defer,
             body=DeferBody, answer=AnsweredQuestion, codes=(_NO_SERVER, *ANSWERING),
         ),
-        Route(
-            "POST", "/api/v1/approvals/{id}/look", look, "approver", "Say that you have a question open",
+        served(
+            "look", look,
             answer=Looking, codes=(_MISSING, _STORE),
         ),
-        Route(
-            "GET", "/api/v1/grants", grants, "approver", "Answers that still count",
+        served(
+            "grants", grants,
             query=GrantsQuery, answer=GrantsAnswer, codes=(_QUERY, _STORE),
         ),
-        Route(
-            "DELETE", "/api/v1/grants/{id}", revoke, "approver", "Take an answer back",
+        served(
+            "revoke-grant", revoke,
             answer=Revoked, codes=(_MISSING, _STORE),
         ),
         *pauses.routes(service),

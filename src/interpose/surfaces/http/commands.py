@@ -16,6 +16,7 @@ from interpose.governance.bypasses import MOST_SECONDS, USUAL_SECONDS, Bypass, C
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.events import CommandBefore, EventAnswer, event_answer
 from interpose.surfaces.http.incoming import NOBODY, body_of, require_json
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING, answerer_of, not_proven, prove
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.types import HookPoint
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CHECK = "/api/v1/commands/check"
-BYPASSES = "/api/v1/bypasses"
 
 Words = Annotated[str, Meta(min_length=1, max_length=1000, pattern=incoming.VISIBLE)]
 
@@ -117,16 +117,16 @@ def routes(service: Service) -> tuple[Route, ...]:
             "POST", CHECK, check, "agent", "What would be said about a host's command, without recording it",
             body=CommandBefore, answer=EventAnswer, codes=_READING,
         ),
-        Route(
-            "GET", BYPASSES, listed, "approver", "Commands that pass their chain rules for a while",
+        served(
+            "bypasses", listed,
             answer=BypassesAnswer, codes=(_STORE,),
         ),
-        Route(
-            "POST", BYPASSES, give, "approver", "Let commands pass their chain rules for a while",
+        served(
+            "bypass", give,
             body=BypassBody, answer=BypassRow, codes=((400, "invalid_scope"), *PROVING, *_READING, _STORE),
         ),
-        Route(
-            "DELETE", f"{BYPASSES}/{{id}}", revoke, "approver", "Take a bypass back",
+        served(
+            "revoke-bypass", revoke,
             answer=BypassRevoked, codes=(_MISSING, _STORE),
         ),
     )  # fmt: skip

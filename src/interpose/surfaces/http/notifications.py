@@ -10,12 +10,12 @@ from msgspec import Meta, Struct
 
 from interpose.notifications.notifier import Tried
 from interpose.surfaces.http.answering import STORE, body_with, done
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
 
-PATH = "/api/v1/notifications"
 MOST_MINUTES = 1440
 
 
@@ -99,21 +99,21 @@ def routes(service: Service) -> tuple[Route, ...]:
             return json_response(TryoutAnswer(await done(lambda: service.notifier.try_out(body.channels))))
 
     return (
-        Route(
-            "GET", PATH, show, "approver", "Channels of notifications, and how they stand",
+        served(
+            "channels", show,
             answer=NotificationsAnswer, codes=((503, "no_server"), STORE),
         ),
-        Route(
-            "POST", f"{PATH}/mute", mute, "approver", "Send no notifications for a while",
+        served(
+            "mute", mute,
             body=MuteBody, answer=NotificationsAnswer,
             codes=((400, "invalid_request"), (415, "invalid_content_type"), (503, "no_server"), STORE),
         ),
-        Route(
-            "DELETE", f"{PATH}/mute", unmute, "approver", "Send notifications again",
+        served(
+            "unmute", unmute,
             answer=NotificationsAnswer, codes=((503, "no_server"), STORE),
         ),
-        Route(
-            "POST", f"{PATH}/test", try_out, "approver", "Send a try-out by each channel",
+        served(
+            "try-channels", try_out,
             body=TryoutBody, answer=TryoutAnswer,
             codes=(
                 (400, "invalid_request"), (404, "not_found"), (409, "too_many"), (415, "invalid_content_type"),

@@ -11,13 +11,13 @@ from interpose.approvals.grants import Given
 from interpose.approvals.questions import spoken_id
 from interpose.service import pause_records
 from interpose.surfaces.http.answering import MISSING, STORE, Proving, body_with, done, prove, role_of
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
 
-PATH = "/api/v1/pause"
 PROVEN_AS = "pause"
 """What a code is shown for, where `approvals.proof` is `code`."""
 MOST_MINUTES = 480
@@ -81,17 +81,17 @@ def routes(service: Service) -> tuple[Route, ...]:
         return json_response(PauseEnded(id))
 
     return (
-        Route("GET", PATH, listed, "approver", "Pauses that hold now", answer=PausesAnswer, codes=(STORE,)),
-        Route(
-            "POST", PATH, begin, "approver", "Answer questions with yes for a while",
+        served("pauses", listed, answer=PausesAnswer, codes=(STORE,)),
+        served(
+            "pause", begin,
             body=PauseBody, answer=Pause,
             codes=(
                 (400, "invalid_request"), (403, "forbidden"), (409, "too_many"), (415, "invalid_content_type"),
                 *PROVING, STORE,
             ),
         ),
-        Route(
-            "DELETE", f"{PATH}/{{id}}", end, "approver", "End a pause", answer=PauseEnded, codes=(MISSING, STORE),
+        served(
+            "end-pause", end, answer=PauseEnded, codes=(MISSING, STORE),
         ),
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ from interpose.errors import NoPinError, NotProvenError, PinError, text_of
 from interpose.pins.pin_desk import PinChoice
 from interpose.pins.pin_rows import PinRow, rows_of
 from interpose.surfaces.http.incoming import body_of, require_json
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING, answerer_of, not_proven, prove
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import query_of
@@ -107,20 +108,20 @@ def routes(service: Service) -> tuple[Route, ...]:
         return json_response(await _done(answer))
 
     return (
-        Route(
-            "GET", "/api/v1/pins", listed, "approver", "What MCP servers show, and what of it is trusted",
+        served(
+            "pins", listed,
             query=PinsQuery, answer=PinsAnswer, codes=((400, "invalid_query"), _UNUSABLE),
         ),
-        Route(
-            "POST", "/api/v1/pins/{server}/approve", approve, "approver", "Trust what an MCP server shows",
+        served(
+            "approve-pins", approve,
             body=PinsBody, answer=PinsAnswer, codes=(*PROVING, *_SAYING),
         ),
-        Route(
-            "POST", "/api/v1/pins/{server}/reject", reject, "approver", "Refuse what an MCP server shows",
+        served(
+            "reject-pins", reject,
             body=PinsBody, answer=PinsAnswer, codes=_SAYING,
         ),
-        Route(
-            "POST", "/api/v1/pins/{server}/forget", forget, "approver", "Forget an MCP server, to trust it anew",
+        served(
+            "forget-pins", forget,
             body=ForgetBody, answer=PinsForgotten, codes=(*PROVING, *_SAYING),
         ),
     )  # fmt: skip

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from interpose.approvals.questions import spoken_id
 from interpose.surfaces.http.answering import STORE, Proving, body_with, done, prove, role_of
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.page.page_visits import Visits
@@ -68,14 +69,14 @@ def routes(visits: Visits, address: Callable[[], Awaitable[str]]) -> tuple[Route
         return json_response(SignedOut(await done(visits.sessions.end_all)))
 
     return (
-        Route("POST", PATH, where, "approver", "Where the page is", answer=PageAddress, codes=((503, "no_page"),)),
-        Route(
-            "POST", f"{PATH}/pairings", pair, "approver", "Let a browser in that shows a code",
+        served("page", where, answer=PageAddress, codes=((503, "no_page"),)),
+        served(
+            "pair", pair,
             body=PairingBody, answer=Paired,
             codes=((400, "invalid_request"), (415, "invalid_content_type"), *PROVING, STORE),
         ),
-        Route(
-            "DELETE", f"{PATH}/sessions", sign_out, "approver", "Sign out every browser",
+        served(
+            "sign-out", sign_out,
             answer=SignedOut, codes=(STORE,),
         ),
     )  # fmt: skip
