@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 
 
-class Operation(Struct, frozen=True, kw_only=True):
+class OperationRow(Struct, frozen=True, kw_only=True):
     """One row."""
 
     id: str
@@ -38,151 +38,151 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 _V1 = "/api/v1"
 
-OPERATIONS: tuple[Operation, ...] = (
-    Operation(
+OPERATIONS: tuple[OperationRow, ...] = (
+    OperationRow(
         id="questions", method="GET", path=f"{_V1}/approvals", role="approver",
         help="Questions to a person, and their answers", verb="approvals list",
     ),
-    Operation(
+    OperationRow(
         id="question-events", method="GET", path=f"{_V1}/approvals/events", role="approver",
         help="Questions as they are opened, answered, put off and over", verb="approvals watch",
     ),
-    Operation(
+    OperationRow(
         id="question", method="GET", path=f"{_V1}/approvals/{{id}}", role="approver",
         help="One question, with all that is known of it", verb="approvals show",
     ),
-    Operation(
+    OperationRow(
         id="batch", method="POST", path=f"{_V1}/approvals/batch", role="approver", proven=True, distinct=True,
         help="Answer several questions of one kind", verb="approvals approve", forms=("/inbox/batch",),
     ),
-    Operation(
+    OperationRow(
         id="approve", method="POST", path=f"{_V1}/approvals/{{id}}/approve", role="approver", proven=True,
         distinct=True, help="Let the call run, or another one instead", verb="approvals approve",
         forms=("/inbox/{id}/approve", "/inbox/{id}/edit"),
     ),
-    Operation(
+    OperationRow(
         id="deny", method="POST", path=f"{_V1}/approvals/{{id}}/deny", role="approver", distinct=True,
         help="Refuse the call", verb="approvals deny", forms=("/inbox/{id}/deny",),
     ),
-    Operation(
+    OperationRow(
         id="defer", method="POST", path=f"{_V1}/approvals/{{id}}/defer", role="approver", distinct=True,
         help="Answer later; the agent goes on meanwhile", verb="approvals defer", forms=("/inbox/{id}/defer",),
     ),
-    Operation(
+    OperationRow(
         id="look", method="POST", path=f"{_V1}/approvals/{{id}}/look", role="approver",
         help="Say that you have a question open",
     ),
-    Operation(
+    OperationRow(
         id="grants", method="GET", path=f"{_V1}/grants", role="approver", help="Answers that still count",
         verb="approvals grants list",
     ),
-    Operation(
+    OperationRow(
         id="revoke-grant", method="DELETE", path=f"{_V1}/grants/{{id}}", role="approver", help="Take an answer back",
         verb="approvals grants revoke",
     ),
-    Operation(
+    OperationRow(
         id="pauses", method="GET", path=f"{_V1}/pause", role="approver", help="Pauses that hold now",
         verb="approvals pause list",
     ),
-    Operation(
+    OperationRow(
         id="pause", method="POST", path=f"{_V1}/pause", role="approver", proven=True,
         help="Answer questions with yes for a while", verb="approvals pause TIME", forms=("/inbox/pause",),
     ),
-    Operation(
+    OperationRow(
         id="end-pause", method="DELETE", path=f"{_V1}/pause/{{id}}", role="approver", help="End a pause",
         verb="approvals pause end", forms=("/inbox/pause/{id}/end",),
     ),
-    Operation(
+    OperationRow(
         id="channels", method="GET", path=f"{_V1}/notifications", role="approver",
         help="Channels of notifications, and how they stand", verb="approvals notify list",
     ),
-    Operation(
+    OperationRow(
         id="mute", method="POST", path=f"{_V1}/notifications/mute", role="approver",
         help="Send no notifications for a while", verb="approvals notify mute",
     ),
-    Operation(
+    OperationRow(
         id="unmute", method="DELETE", path=f"{_V1}/notifications/mute", role="approver",
         help="Send notifications again", verb="approvals notify unmute",
     ),
-    Operation(
+    OperationRow(
         id="try-channels", method="POST", path=f"{_V1}/notifications/test", role="approver",
         help="Send a try-out by each channel", verb="approvals notify test",
     ),
-    Operation(
+    OperationRow(
         id="pins", method="GET", path=f"{_V1}/pins", role="approver",
         help="What MCP servers show, and what of it is trusted", verb="mcp pins list",
     ),
-    Operation(
+    OperationRow(
         id="approve-pins", method="POST", path=f"{_V1}/pins/{{server}}/approve", role="approver", proven=True,
         help="Trust what an MCP server shows", verb="mcp pins approve",
     ),
-    Operation(
+    OperationRow(
         id="reject-pins", method="POST", path=f"{_V1}/pins/{{server}}/reject", role="approver",
         help="Refuse what an MCP server shows", verb="mcp pins reject",
     ),
-    Operation(
+    OperationRow(
         id="forget-pins", method="POST", path=f"{_V1}/pins/{{server}}/forget", role="approver", proven=True,
         help="Forget an MCP server, to trust it anew", verb="mcp pins forget",
     ),
-    Operation(
+    OperationRow(
         id="bypasses", method="GET", path=f"{_V1}/bypasses", role="approver",
         help="Commands that pass their chain rules for a while", verb="governance command bypasses",
     ),
-    Operation(
+    OperationRow(
         id="bypass", method="POST", path=f"{_V1}/bypasses", role="approver", proven=True,
         help="Let commands pass their chain rules for a while", verb="governance command bypass",
     ),
-    Operation(
+    OperationRow(
         id="revoke-bypass", method="DELETE", path=f"{_V1}/bypasses/{{id}}", role="approver",
         help="Take a bypass back", verb="governance command revoke",
     ),
-    Operation(
+    OperationRow(
         id="session", method="GET", path=f"{_V1}/sessions/{{id}}/governance", role="approver", shared=True,
         help="How a governed session stands", verb="governance session show",
     ),
-    Operation(
+    OperationRow(
         id="halt", method="POST", path=f"{_V1}/sessions/{{id}}/halt", role="approver", shared=True, distinct=True,
         help="Stop the tools of a governed session", verb="governance session halt", forms=("/sessions/{id}/halt",),
     ),
-    Operation(
+    OperationRow(
         id="lift", method="POST", path=f"{_V1}/sessions/{{id}}/lift", role="approver", proven=True, shared=True,
         distinct=True, help="Let a halted session go on", verb="governance session lift",
         forms=("/sessions/{id}/lift",),
     ),
-    Operation(
+    OperationRow(
         id="hand-overs", method="GET", path=f"{_V1}/operator/hand-overs", role="approver",
         help="Agents that may ask at their own prompts", verb="approvals operator handover",
     ),
-    Operation(
+    OperationRow(
         id="hand-over", method="POST", path=f"{_V1}/operator/hand-overs", role="approver", proven=True,
         help="Let an agent ask ordinary questions at its own prompt", verb="approvals operator handover",
     ),
-    Operation(
+    OperationRow(
         id="end-hand-over", method="DELETE", path=f"{_V1}/operator/hand-overs/{{host}}", role="approver",
         help="Let an agent ask no more", verb="approvals operator handover",
     ),
-    Operation(
+    OperationRow(
         id="page", method="POST", path=f"{_V1}/page", role="approver", help="Where the page is", verb="open",
     ),
-    Operation(
+    OperationRow(
         id="pair", method="POST", path=f"{_V1}/page/pairings", role="approver", proven=True,
         help="Let a browser in that shows a code", verb="open",
     ),
-    Operation(
+    OperationRow(
         id="sign-out", method="DELETE", path=f"{_V1}/page/sessions", role="approver", help="Sign out every browser",
         verb="open",
     ),
-    Operation(
+    OperationRow(
         id="reload-policy", method="POST", path=f"{_V1}/policy/reload", role="operator",
         help="Take over changed rule files, all or none",
     ),
-    Operation(
+    OperationRow(
         id="reload", method="POST", path=f"{_V1}/reload", role="operator",
         help="Read configuration, rules and certificates again",
     ),
 )  # fmt: skip
 
-BY_ID: Mapping[str, Operation] = {one.id: one for one in OPERATIONS}
+BY_ID: Mapping[str, OperationRow] = {one.id: one for one in OPERATIONS}
 
 PAGE = ("/enter", "/inbox", "/leave", "/live", "/calls", "/overview", "/rules", "/sessions")
 """The page: an agent that has a cookie of its person's browser could answer by it."""

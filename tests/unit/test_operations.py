@@ -15,7 +15,7 @@ from interpose import operations
 from interpose.cli.command_tree import command_tree
 from interpose.command_line import verb_of
 from interpose.guards.command_safety_guard import CommandSafetyGuard
-from interpose.operations import ASKED, BY_ID, OPERATIONS, Operation
+from interpose.operations import ASKED, BY_ID, OPERATIONS, OperationRow
 from interpose.paths import our_server
 from interpose.server import decision_server, hook_listener
 from interpose.surfaces.http.proving import PROVING
@@ -69,7 +69,7 @@ def test_every_route_for_people_is_a_row_and_every_row_is_a_route(routes: list[R
 
 
 @each_operation
-def test_no_agent_may_make_its_request(row: Operation) -> None:
+def test_no_agent_may_make_its_request(row: OperationRow) -> None:
     looks_only = row.shared and row.method == "GET"
     assert order(row.path) == ("none" if looks_only else "certain")
     for form in row.forms:
@@ -94,7 +94,7 @@ def test_what_everybody_asks_is_served_to_agents(routes: list[Route]) -> None:
     assert {one.path for one in routes if one.role in ("agent", "open")} >= ASKED
 
 
-def with_rows(rows: tuple[Operation, ...], monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def with_rows(rows: tuple[OperationRow, ...], monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """What guards the server, made of other rows."""
     monkeypatch.setattr(operations, "OPERATIONS", rows)
     spec = importlib.util.spec_from_file_location("our_server_again", our_server.__file__)
@@ -106,8 +106,8 @@ def with_rows(rows: tuple[Operation, ...], monkeypatch: pytest.MonkeyPatch) -> M
 
 
 def test_a_new_row_protects_its_request_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    new = Operation(id="x", method="POST", path="/api/v1/amnesty/{id}/give", role="operator", help="x")
-    among = Operation(
+    new = OperationRow(id="x", method="POST", path="/api/v1/amnesty/{id}/give", role="operator", help="x")
+    among = OperationRow(
         id="y", method="POST", path="/api/v1/sessions/{id}/free", role="operator", help="y", shared=True, distinct=True
     )
     assert [order(row.path) for row in (new, among)] == ["none", "none"]
@@ -120,7 +120,7 @@ def test_a_new_row_protects_its_request_by_itself(monkeypatch: pytest.MonkeyPatc
 
 
 @each_operation
-def test_a_proof_is_asked_for_where_the_row_says_so(row: Operation, routes: list[Route]) -> None:
+def test_a_proof_is_asked_for_where_the_row_says_so(row: OperationRow, routes: list[Route]) -> None:
     served = next(one for one in routes if (one.method, one.path) == (row.method, row.path))
     assert row.proven == (set(PROVING) <= set(served.codes))
 
@@ -131,7 +131,7 @@ WAITS = {"approvals watch"}
 
 
 @each_operation
-def test_its_verb_is_there_and_prints_json(row: Operation) -> None:
+def test_its_verb_is_there_and_prints_json(row: OperationRow) -> None:
     if not row.verb:
         assert row.id in {"look", "reload", "reload-policy"}
         return
@@ -143,7 +143,7 @@ def test_its_verb_is_there_and_prints_json(row: Operation) -> None:
 
 
 @each_operation
-def test_no_agent_may_run_its_verb(row: Operation) -> None:
+def test_no_agent_may_run_its_verb(row: OperationRow) -> None:
     """What only looks is fine, unless the verb can do more than that."""
     if row.verb:
         line = f"interpose {row.verb.replace('TIME', '10m')} k4m2qxr9"

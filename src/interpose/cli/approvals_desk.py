@@ -44,6 +44,7 @@ from interpose.errors import (
     text_of,
 )
 from interpose.install.situation import store_desk
+from interpose.service.operation_answers import ApprovalsAnswer, BatchAnswers, BatchItem, GrantsAnswer
 from interpose.service.question_views import AnsweredQuestion, ShownQuestion
 
 EXIT_NOT_DONE = 1
@@ -115,15 +116,6 @@ class AnyDesk(Protocol):
         """Take an answer back."""
 
 
-class BatchedAnswer(msgspec.Struct, frozen=True):
-    """What became of one question of several."""
-
-    id: str
-    question: AnsweredQuestion | None = None
-    error: str = ""
-    message: str = ""
-
-
 class ServerDesk:
     """The desk of a server."""
 
@@ -133,11 +125,11 @@ class ServerDesk:
 
     def asked(self) -> list[Question]:
         """Questions that wait, the oldest first."""
-        return self.ask("GET", "approvals?limit=1000", dict[str, list[Question]])["approvals"]
+        return self.ask("GET", "approvals?limit=1000", ApprovalsAnswer).approvals
 
     def recent(self) -> list[Question]:
         """Questions of any state, the newest first."""
-        return self.ask("GET", "approvals?state=all&limit=1000", dict[str, list[Question]])["approvals"]
+        return self.ask("GET", "approvals?state=all&limit=1000", ApprovalsAnswer).approvals
 
     def question(self, id: str) -> ShownQuestion:
         """One question."""
@@ -161,15 +153,15 @@ class ServerDesk:
             body |= {"kind": kind, "sessions": scope.sessions}
         return self.ask_proven(f"approvals/{_segment(id)}/approve", AnsweredQuestion, body)
 
-    def approve_all(self, ids: Sequence[str], scope: Scope, *, comment: str) -> list[BatchedAnswer]:
+    def approve_all(self, ids: Sequence[str], scope: Scope, *, comment: str) -> list[BatchItem]:
         """Say yes to several questions of one kind."""
         body = _scoped(scope) | {"ids": list(ids), "answer": "approve", "comment": comment}
-        return self.ask_proven("approvals/batch", dict[str, list[BatchedAnswer]], body)["answers"]
+        return self.ask_proven("approvals/batch", BatchAnswers, body).answers
 
-    def deny_all(self, ids: Sequence[str], *, reason: str, comment: str) -> list[BatchedAnswer]:
+    def deny_all(self, ids: Sequence[str], *, reason: str, comment: str) -> list[BatchItem]:
         """Say no to several questions of one kind."""
         body = {"ids": list(ids), "answer": "deny", "reason": reason, "comment": comment}
-        return self.ask("POST", "approvals/batch", dict[str, list[BatchedAnswer]], body)["answers"]
+        return self.ask("POST", "approvals/batch", BatchAnswers, body).answers
 
     def defer(self, id: str, by: str, comment: str = "") -> AnsweredQuestion:  # noqa: ARG002 - as above
         """Answer later."""
@@ -191,7 +183,7 @@ class ServerDesk:
 
     def grants(self) -> list[Given]:
         """Answers that still count."""
-        return self.ask("GET", "grants?limit=1000", dict[str, list[Given]])["grants"]
+        return self.ask("GET", "grants?limit=1000", GrantsAnswer).grants
 
     def revoke(self, id: str) -> bool:
         """Take an answer back."""

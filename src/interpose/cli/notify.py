@@ -19,6 +19,7 @@ from interpose.cli.kept_store import kept_store
 from interpose.cli.verdict_text import visible
 from interpose.config.load import load
 from interpose.errors import NotProvenError
+from interpose.notifications.channel_answers import NotificationsAnswer, ShownChannel, TryoutAnswer
 from interpose.notifications.standing import read_mute, read_standing
 
 _EPILOG = """  interpose approvals notify list               the channels, and how their last notification went
@@ -33,35 +34,6 @@ server that can't be reached; 78 a configuration that can't be loaded"""
 
 _SPAN = re.compile(r"([0-9]{1,4})([mh])")
 _MOST_MINUTES = 1440
-
-
-class ListedChannel(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel, as the server tells it."""
-
-    name: str
-    kind: str
-    after: float
-    person: str = ""
-    failed: int = 0
-    problem: str = ""
-    at: datetime | None = None
-
-
-class ListedChannels(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them, and whether they are muted."""
-
-    channels: list[ListedChannel]
-    muted_until: datetime | None = None
-    muted_by: str = ""
-
-
-class ListedTryout(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a try-out."""
-
-    channel: str
-    kind: str
-    sent: bool
-    problem: str = ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
                 return _mute(args, minutes_of(args.words))
             case "unmute":
                 _require_none(args)
-                return _told(args, _server(args).ask("DELETE", "notifications/mute", ListedChannels))
+                return _told(args, _server(args).ask("DELETE", "notifications/mute", NotificationsAnswer))
             case _:
                 _require_none(args)
                 return _told(args, _listed(args))
@@ -120,17 +92,17 @@ def _require_none(args: argparse.Namespace) -> None:
 
 
 def _mute(args: argparse.Namespace, minutes: int) -> int:
-    return _told(args, _server(args).ask("POST", "notifications/mute", ListedChannels, {"minutes": minutes}))
+    return _told(args, _server(args).ask("POST", "notifications/mute", NotificationsAnswer, {"minutes": minutes}))
 
 
-def _listed(args: argparse.Namespace) -> ListedChannels:
+def _listed(args: argparse.Namespace) -> NotificationsAnswer:
     """As the server has it; without one, what is configured and what the store has."""
     config = load(args.config).config
     if (desk := server_named(args) or listening_desk(config)) is not None:
-        return desk.ask("GET", "notifications", ListedChannels)
+        return desk.ask("GET", "notifications", NotificationsAnswer)
     with kept_store(config) as store:
         channels = [
-            ListedChannel(
+            ShownChannel(
                 name=name, kind=one.kind, after=one.after, person=one.person, failed=how.failed, problem=how.problem,
                 at=how.at,
             )
@@ -139,11 +111,11 @@ def _listed(args: argparse.Namespace) -> ListedChannels:
         ]  # fmt: skip
         mute = read_mute(store, open_verifier(Path(config.approvals.key)))
     if mute is None or mute.until <= datetime.now(UTC):
-        return ListedChannels(channels=channels)
-    return ListedChannels(channels=channels, muted_until=mute.until, muted_by=mute.by)
+        return NotificationsAnswer(channels=channels)
+    return NotificationsAnswer(channels=channels, muted_until=mute.until, muted_by=mute.by)
 
 
-def _told(args: argparse.Namespace, found: ListedChannels) -> int:
+def _told(args: argparse.Namespace, found: NotificationsAnswer) -> int:
     if args.json:
         print_json(msgspec.to_builtins(found))
         return 0
@@ -157,7 +129,7 @@ def _told(args: argparse.Namespace, found: ListedChannels) -> int:
     return 0
 
 
-def channel_text(one: ListedChannel) -> str:
+def channel_text(one: ShownChannel) -> str:
     """A channel in one line."""
     after = f", after {one.after:g} s" if one.after else ""
     whose = f", for {visible(one.person)}" if one.person else ""
@@ -167,7 +139,7 @@ def channel_text(one: ListedChannel) -> str:
 
 def _test(args: argparse.Namespace, desk: ServerDesk) -> int:
     body = {"channels": args.words}
-    tried = desk.ask("POST", "notifications/test", dict[str, list[ListedTryout]], body, timeout=60.0)["tried"]
+    tried = desk.ask("POST", "notifications/test", TryoutAnswer, body, timeout=60.0).tried
     if args.json:
         print_json({"tried": msgspec.to_builtins(tried)})
     else:

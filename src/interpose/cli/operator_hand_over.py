@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from datetime import datetime
 
 import msgspec
 
@@ -15,6 +14,7 @@ from interpose.cli.json_output import print_json
 from interpose.cli.verdict_text import visible
 from interpose.config.load import load
 from interpose.errors import NoQuestionError, NotProvenError
+from interpose.service.operation_answers import BegunHandOver, HandOversAnswer
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 ABOUT = "let an agent ask ordinary questions at its own prompt, with `hooks.ask: host`"
@@ -27,22 +27,6 @@ _EPILOG = """\
 
 exit codes: 0 done; 1 there is nothing to end, or the proof was not enough; 64 wrong usage; 70 internal error, or a
 server that can't be reached; 78 a configuration that can't be loaded"""
-
-
-class ShownHandOver(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent that may ask, as the server tells it."""
-
-    host: str
-    by: str
-    begun: datetime
-
-
-class ShownHandOvers(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them."""
-
-    hand_overs: list[ShownHandOver]
-    counts: bool
-    ended: list[str]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +63,7 @@ def _server(args: argparse.Namespace) -> ServerDesk:
 
 
 def _begin(args: argparse.Namespace, desk: ServerDesk) -> int:
-    made = desk.ask_proven(PATH, ShownHandOver, {"host": args.agent})
+    made = desk.ask_proven(PATH, BegunHandOver, {"host": args.agent})
     if args.json:
         print_json(msgspec.to_builtins(made))
         return 0
@@ -93,7 +77,7 @@ def _begin(args: argparse.Namespace, desk: ServerDesk) -> int:
 
 
 def _list(args: argparse.Namespace, desk: ServerDesk) -> int:
-    found = desk.ask("GET", PATH, ShownHandOvers)
+    found = desk.ask("GET", PATH, HandOversAnswer)
     if args.json:
         print_json(msgspec.to_builtins(found))
         return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from datetime import datetime
 from urllib.parse import quote
 
 import msgspec
@@ -20,6 +19,7 @@ from interpose.cli.verdict_text import visible
 from interpose.config.load import load
 from interpose.errors import NoQuestionError, NotProvenError
 from interpose.install.situation import standing_pauses
+from interpose.service.operation_answers import Pause, PausesAnswer
 
 _EPILOG = """\
   interpose approvals pause 10m --reason "moving files"    begin one; it needs the same proof as an approval
@@ -34,17 +34,6 @@ server that can't be reached; 78 a configuration that can't be loaded"""
 
 _SPAN = re.compile(r"([0-9]{1,4})([mh])")
 _MOST_MINUTES = 480
-
-
-class ShownPause(msgspec.Struct, frozen=True, kw_only=True):
-    """A pause, as the server tells it."""
-
-    id: str
-    by: str
-    begun: datetime
-    ends: datetime
-    agent: str = ""
-    reason: str = ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +78,7 @@ def minutes_of(text: str) -> int:
     return minutes
 
 
-def pause_text(pause: ShownPause) -> str:
+def pause_text(pause: Pause) -> str:
     """A pause in one line."""
     whose = f", of {visible(pause.agent)} alone" if pause.agent else ""
     why = f": {visible(pause.reason)}" if pause.reason else ""
@@ -110,7 +99,7 @@ def _require_no_id(args: argparse.Namespace) -> None:
 
 def _begin(args: argparse.Namespace, minutes: int) -> int:
     body = {"minutes": minutes, "agent": args.agent, "reason": args.reason}
-    pause = _server(args).ask_proven("pause", ShownPause, body)
+    pause = _server(args).ask_proven("pause", Pause, body)
     if args.json:
         print_json(msgspec.to_builtins(pause))
     else:
@@ -130,14 +119,14 @@ def _list(args: argparse.Namespace) -> int:
     return 0
 
 
-def _standing(args: argparse.Namespace) -> list[ShownPause]:
+def _standing(args: argparse.Namespace) -> list[Pause]:
     """What the server has; without one, what the store has."""
     config = load(args.config).config
     if (desk := server_named(args) or listening_desk(config)) is not None:
-        return desk.ask("GET", "pause", dict[str, list[ShownPause]])["pauses"]
+        return desk.ask("GET", "pause", PausesAnswer).pauses
     with kept_store(config) as store:
         return [
-            ShownPause(id=one.id, by=one.by, begun=one.given, ends=one.ends, agent=one.agent, reason=one.comment)
+            Pause(id=one.id, by=one.by, begun=one.given, ends=one.ends, agent=one.agent, reason=one.comment)
             for one in standing_pauses(config, store)
         ]
 

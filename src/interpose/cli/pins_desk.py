@@ -9,7 +9,6 @@ from typing import Protocol
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct
 
 from interpose.cli.approvals_desk import ServerDesk, listening_desk, server_named, started_desk
 from interpose.cli.kept_store import kept_store
@@ -19,12 +18,8 @@ from interpose.errors import InterposeError, text_of
 from interpose.ledger.keys import load_keys
 from interpose.pins.pin_desk import PinChoice, PinDesk
 from interpose.pins.pin_files import PinFiles
-from interpose.pins.pin_rows import PinRow, rows_of
+from interpose.pins.pin_rows import PinRow, PinsAnswer, rows_of
 from interpose.service.pin_records import pins_directory
-
-
-class _Rows(Struct, frozen=True):
-    pins: list[PinRow]
 
 
 class PinsPlace(Protocol):
@@ -51,17 +46,17 @@ class ServedPins:
 
     def rows(self, server: str = "") -> list[PinRow]:
         """The pins of all servers, or of one."""
-        return self._desk.ask("GET", f"pins?server={quote(server, safe='')}" if server else "pins", _Rows).pins
+        return self._desk.ask("GET", f"pins?server={quote(server, safe='')}" if server else "pins", PinsAnswer).pins
 
     def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say yes. The server knows by whom, and asks for proof."""
         body = {"items": msgspec.to_builtins(choices)}
-        return self._desk.ask_proven(f"pins/{quote(server, safe='')}/approve", _Rows, body).pins
+        return self._desk.ask_proven(f"pins/{quote(server, safe='')}/approve", PinsAnswer, body).pins
 
     def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say no."""
         body = {"items": msgspec.to_builtins(choices)}
-        return self._desk.ask("POST", f"pins/{quote(server, safe='')}/reject", _Rows, body).pins
+        return self._desk.ask("POST", f"pins/{quote(server, safe='')}/reject", PinsAnswer, body).pins
 
     def forget(self, server: str) -> None:
         """Forget a server."""

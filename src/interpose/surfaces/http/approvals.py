@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
-from interpose.approvals.grants import Given
 from interpose.approvals.questions import Question, State, spoken_id
 from interpose.approvals.scopes import MAX_USES, MOST_KIND_USES, ScopeKind, Sessions, scope
 from interpose.service import people_answers
+from interpose.service.operation_answers import ApprovalsAnswer, BatchAnswers, BatchItem, GrantsAnswer
 from interpose.service.pause_records import end_pause
 from interpose.service.people_answers import MOST_OF_A_BATCH, Yes
 from interpose.service.question_views import AnsweredQuestion, ShownQuestion, shown_question
@@ -47,12 +47,6 @@ class ApprovalsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     state: Annotated[State | Literal["all"], Meta(description="how they stand")] = "waiting"
     limit: Limit = 100
-
-
-class ApprovalsAnswer(Struct, frozen=True):
-    """Questions: those that wait with the oldest first, all others with the newest first."""
-
-    approvals: list[Question]
 
 
 class ApproveBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -125,21 +119,6 @@ class BatchBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
     comment: Comment = ""
 
 
-class BatchItem(Struct, frozen=True, omit_defaults=True):
-    """What became of one question. `error` and `message` say why it was not answered."""
-
-    id: str
-    question: AnsweredQuestion | None = None
-    error: str = ""
-    message: str = ""
-
-
-class BatchAnswers(Struct, frozen=True):
-    """What became of each question, in the order in which they were named."""
-
-    answers: list[BatchItem]
-
-
 class Looking(Struct, frozen=True):
     """Who has the question open now."""
 
@@ -151,12 +130,6 @@ class GrantsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """How many grants are wanted."""
 
     limit: Limit = 100
-
-
-class GrantsAnswer(Struct, frozen=True):
-    """Grants that can still be used, the oldest first."""
-
-    grants: list[Given]
 
 
 class Revoked(Struct, frozen=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from msgspec import Meta, Struct
@@ -13,6 +12,7 @@ from interpose.approvals.questions import moment
 from interpose.errors import NotProvenError, ScopeError, StoreError, text_of
 from interpose.flow.hosted import undecidable
 from interpose.governance.bypasses import MOST_SECONDS, USUAL_SECONDS, Bypass, CommandPattern
+from interpose.service.operation_answers import BypassesAnswer, BypassRow
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.events import CommandBefore, EventAnswer, event_answer
 from interpose.surfaces.http.incoming import NOBODY, body_of, require_json
@@ -40,25 +40,6 @@ class BypassBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     session: Annotated[str, Meta(max_length=1024, description="in this session only; empty is in all")] = ""
     passphrase: Annotated[str, Meta(max_length=1000, description="where approvals.proof is `passphrase`")] = ""
     code: Annotated[str, Meta(max_length=40, description="where approvals.proof is `code`")] = ""
-
-
-class BypassRow(Struct, frozen=True, kw_only=True):
-    """A bypass as people see it. With a `problem` it is none: nothing passes by it."""
-
-    id: str
-    command: str
-    by: str
-    reason: str
-    given: datetime
-    ends: datetime
-    session: str = ""
-    problem: str = ""
-
-
-class BypassesAnswer(Struct, frozen=True):
-    """Bypasses that have not ended, the oldest first."""
-
-    bypasses: list[BypassRow]
 
 
 class BypassRevoked(Struct, frozen=True):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
 from interpose.approvals.questions import moment
+from interpose.service.operation_answers import BegunHandOver, HandOversAnswer
 from interpose.surfaces.http.answering import MISSING, STORE, Proving, body_with, done, prove, role_of
 from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING
@@ -25,22 +25,6 @@ class HandOverBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Which agent."""
 
     host: Annotated[str, Meta(min_length=1, max_length=40)]
-
-
-class BegunHandOver(Struct, frozen=True, kw_only=True):
-    """An agent that may ask, and who said so."""
-
-    host: str
-    by: str
-    begun: datetime
-
-
-class HandOversAnswer(Struct, frozen=True):
-    """All of them, whether the configuration lets them count, and where an agent ran something unasked."""
-
-    hand_overs: list[BegunHandOver]
-    counts: bool
-    ended: list[str]
 
 
 class HandOverEnded(Struct, frozen=True):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from interpose.notifications.notifier import Tried
+from interpose.notifications.channel_answers import NotificationsAnswer, ShownChannel, TryoutAnswer
 from interpose.surfaces.http.answering import STORE, body_with, done
 from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
@@ -29,32 +28,6 @@ class TryoutBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """By which channels; by all if none is named."""
 
     channels: Annotated[list[Annotated[str, Meta(max_length=24)]], Meta(max_length=20)] = []
-
-
-class ShownChannel(Struct, frozen=True, kw_only=True):
-    """A channel, and how its last notification went. `failed` in a row did not arrive."""
-
-    name: str
-    kind: str
-    after: float
-    person: str = ""
-    failed: int = 0
-    problem: str = ""
-    at: datetime | None = None
-
-
-class NotificationsAnswer(Struct, frozen=True, kw_only=True):
-    """All channels. `muted_until` is there while nothing is sent."""
-
-    channels: list[ShownChannel]
-    muted_until: datetime | None = None
-    muted_by: str = ""
-
-
-class TryoutAnswer(Struct, frozen=True):
-    """What became of the try-out of each channel."""
-
-    tried: list[Tried]
 
 
 def routes(service: Service) -> tuple[Route, ...]:

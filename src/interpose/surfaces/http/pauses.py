@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from interpose.approvals.grants import Given
 from interpose.approvals.questions import spoken_id
 from interpose.service import pause_records
+from interpose.service.operation_answers import Pause, PausesAnswer
 from interpose.surfaces.http.answering import MISSING, STORE, Proving, body_with, done, prove, role_of
 from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING
@@ -29,23 +30,6 @@ class PauseBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
     minutes: Annotated[int, Meta(ge=1, le=MOST_MINUTES)]
     agent: Annotated[str, Meta(max_length=256)] = ""
     reason: Annotated[str, Meta(max_length=1000)] = ""
-
-
-class Pause(Struct, frozen=True, kw_only=True):
-    """A pause that holds now."""
-
-    id: str
-    by: str
-    begun: datetime
-    ends: datetime
-    agent: str = ""
-    reason: str = ""
-
-
-class PausesAnswer(Struct, frozen=True):
-    """All that hold now."""
-
-    pauses: list[Pause]
 
 
 class PauseEnded(Struct, frozen=True):

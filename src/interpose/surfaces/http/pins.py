@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from interpose.errors import NoPinError, NotProvenError, PinError, text_of
 from interpose.pins.pin_desk import PinChoice
-from interpose.pins.pin_rows import PinRow, rows_of
+from interpose.pins.pin_rows import PinRow, PinsAnswer, rows_of
 from interpose.surfaces.http.incoming import body_of, require_json
 from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING, answerer_of, not_proven, prove
@@ -29,12 +29,6 @@ class PinsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whose pins are wanted."""
 
     server: Annotated[str, Meta(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$", description="of this server only")] = ""
-
-
-class PinsAnswer(Struct, frozen=True):
-    """Pins, by server, kind and name."""
-
-    pins: list[PinRow]
 
 
 class PinsBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

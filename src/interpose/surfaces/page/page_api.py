@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from interpose.approvals.questions import spoken_id
+from interpose.service.operation_answers import PageAddress, Paired, SignedOut
 from interpose.surfaces.http.answering import STORE, Proving, body_with, done, prove, role_of
 from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING
@@ -22,30 +23,10 @@ _COMING_SECONDS = 6.0
 _LOOKED_EVERY = 0.1
 
 
-class PageAddress(Struct, frozen=True):
-    """Where a browser finds the page."""
-
-    address: str
-
-
 class PairingBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The code that a browser shows."""
 
     pairing: Annotated[str, Meta(min_length=1, max_length=40)]
-
-
-class Paired(Struct, frozen=True):
-    """Who is signed in now. `arrived` is False if no browser came that shows the code."""
-
-    name: str
-    role: str
-    arrived: bool
-
-
-class SignedOut(Struct, frozen=True):
-    """How many browsers were signed in."""
-
-    ended: int
 
 
 def routes(visits: Visits, address: Callable[[], Awaitable[str]]) -> tuple[Route, ...]:
