@@ -36,7 +36,9 @@ class OperationRow(Struct, frozen=True, kw_only=True):
     """Whether the address tells of us at any port: other programs have none like it."""
 
 
-_V1 = "/api/v1"
+API = "/api/v1/"
+"""What all addresses of the API begin with."""
+_V1 = API.rstrip("/")
 
 OPERATIONS: tuple[OperationRow, ...] = (
     OperationRow(
@@ -200,7 +202,7 @@ ASKED = frozenset({
 def area(path: str) -> str:
     """The part of an address that says what it is about: `/api/v1/approvals`, `/inbox`."""
     parts = path.split("/")
-    return "/".join(parts[: 4 if path.startswith(f"{_V1}/") else 2])
+    return "/".join(parts[: 4 if path.startswith(API) else 2])
 
 
 def around(path: str) -> tuple[str, str]:

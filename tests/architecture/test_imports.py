@@ -180,6 +180,7 @@ MAY_USE: dict[str, set[str]] = {
         "install",
         "notifications",
         "observability",
+        "operations",
         "pins",
         "policy_trials",
     }

@@ -164,3 +164,14 @@ def test_every_form_of_the_page_does_what_a_row_says(tmp_path: Path) -> None:
     assert {path: role for path, role in forms.items() if path in of_rows} == {
         path: "operator" if path == "/inbox/pause" else row.role for path, row in of_rows.items()
     }
+
+
+def test_verbs_ask_by_the_rows() -> None:
+    """No verb spells out the address of what a row says; what is asked for otherwise is for agents and auditors."""
+    place = Path(command_tree.__code__.co_filename).parent
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(place.glob("*.py")))
+    assert set(re.findall(r'\.ask\(\s*"[A-Z]+",\s*f?"([\w/]+)', text)) == {"commands/check", "sessions"}
+    done = re.findall(r"\.do\(\s*[\"']([\w-]+)[\"']", text)
+    assert set(done) <= set(BY_ID)
+    unasked = {row.id for row in OPERATIONS if row.verb} - set(done)
+    assert unasked == {"question-events"}, "whoever watches looks again and again"

@@ -7,7 +7,6 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -137,7 +136,7 @@ def _bypass(args: argparse.Namespace) -> int:
     if not 1 <= seconds <= MOST_SECONDS:
         raise UsageError(f"--for: a bypass lasts {MOST_SECONDS // 3600}h at most, not {args.time}")
     body = {"command": args.command, "reason": args.reason, "seconds": seconds, "session": args.session}
-    given = _desk(args).ask_proven("bypasses", BypassRow, body)
+    given = _desk(args).do("bypass", BypassRow, body)
     if args.json:
         print_json(msgspec.to_builtins(given))
     else:
@@ -159,7 +158,7 @@ def _bypasses(args: argparse.Namespace) -> int:
 
 def _revoke(args: argparse.Namespace) -> int:
     try:
-        _desk(args).ask("DELETE", f"bypasses/{quote(args.id, safe='')}", dict[str, Any])
+        _desk(args).do("revoke-bypass", dict[str, Any], id=args.id)
     except NoQuestionError:
         print(f"interpose governance command revoke: there is no bypass {visible(args.id)}", file=sys.stderr)
         return EXIT_NOT_DONE
@@ -179,7 +178,7 @@ def _listed(args: argparse.Namespace) -> list[BypassRow]:
     """What the server has; without one, what the store has."""
     config = load(args.config).config
     if (desk := server_named(args) or listening_desk(config)) is not None:
-        return desk.ask("GET", "bypasses", BypassesAnswer).bypasses
+        return desk.do("bypasses", BypassesAnswer).bypasses
     with kept_store(config) as store:
         seen = BypassDesk(store, verifier=open_verifier(Path(config.approvals.key))).seen()
     return [_kept(one) for one in seen]

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
                 return _mute(args, minutes_of(args.words))
             case "unmute":
                 _require_none(args)
-                return _told(args, _server(args).ask("DELETE", "notifications/mute", NotificationsAnswer))
+                return _told(args, _server(args).do("unmute", NotificationsAnswer))
             case _:
                 _require_none(args)
                 return _told(args, _listed(args))
@@ -92,14 +92,14 @@ def _require_none(args: argparse.Namespace) -> None:
 
 
 def _mute(args: argparse.Namespace, minutes: int) -> int:
-    return _told(args, _server(args).ask("POST", "notifications/mute", NotificationsAnswer, {"minutes": minutes}))
+    return _told(args, _server(args).do("mute", NotificationsAnswer, {"minutes": minutes}))
 
 
 def _listed(args: argparse.Namespace) -> NotificationsAnswer:
     """As the server has it; without one, what is configured and what the store has."""
     config = load(args.config).config
     if (desk := server_named(args) or listening_desk(config)) is not None:
-        return desk.ask("GET", "notifications", NotificationsAnswer)
+        return desk.do("channels", NotificationsAnswer)
     with kept_store(config) as store:
         channels = [
             ShownChannel(
@@ -139,7 +139,7 @@ def channel_text(one: ShownChannel) -> str:
 
 def _test(args: argparse.Namespace, desk: ServerDesk) -> int:
     body = {"channels": args.words}
-    tried = desk.ask("POST", "notifications/test", TryoutAnswer, body, timeout=60.0).tried
+    tried = desk.do("try-channels", TryoutAnswer, body, timeout=60.0).tried
     if args.json:
         print_json({"tried": msgspec.to_builtins(tried)})
     else:

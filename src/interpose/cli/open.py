@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
             _require_code(args.code)
         desk = started_desk(load(args.config).config)
         if args.sign_out:
-            print(f"signed out: {desk.ask('DELETE', 'page/sessions', SignedOut).ended}")
+            print(f"signed out: {desk.do('sign-out', SignedOut).ended}")
             return 0
         return _open(desk, args.code, browser=not args.no_browser)
 
@@ -55,14 +55,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(desk: ServerDesk, code: str, *, browser: bool) -> int:
-    address = desk.ask("POST", "page", PageAddress).address
+    address = desk.do("page", PageAddress).address
     if not code:
         print(f"The page is at {visible(address)}/")
         if browser and _has_screen():
             _show(f"{address}/")
         code = _typed()
     _require_code(code)
-    let_in = desk.ask_proven("page/pairings", Paired, {"pairing": code})
+    let_in = desk.do("pair", Paired, {"pairing": code})
     if not let_in.arrived:
         print(
             f"interpose open: no browser shows this code. Look at {visible(address)}/ and try again", file=sys.stderr

@@ -18,7 +18,6 @@ from interpose.service.operation_answers import BegunHandOver, HandOversAnswer
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 ABOUT = "let an agent ask ordinary questions at its own prompt, with `hooks.ask: host`"
-PATH = "operator/hand-overs"
 
 _EPILOG = """\
   interpose approvals operator handover claude-code          begin it; you prove to be a person, as for approvals
@@ -63,7 +62,7 @@ def _server(args: argparse.Namespace) -> ServerDesk:
 
 
 def _begin(args: argparse.Namespace, desk: ServerDesk) -> int:
-    made = desk.ask_proven(PATH, BegunHandOver, {"host": args.agent})
+    made = desk.do("hand-over", BegunHandOver, {"host": args.agent})
     if args.json:
         print_json(msgspec.to_builtins(made))
         return 0
@@ -77,7 +76,7 @@ def _begin(args: argparse.Namespace, desk: ServerDesk) -> int:
 
 
 def _list(args: argparse.Namespace, desk: ServerDesk) -> int:
-    found = desk.ask("GET", PATH, HandOversAnswer)
+    found = desk.do("hand-overs", HandOversAnswer)
     if args.json:
         print_json(msgspec.to_builtins(found))
         return 0
@@ -93,7 +92,7 @@ def _list(args: argparse.Namespace, desk: ServerDesk) -> int:
 
 def _end(args: argparse.Namespace, desk: ServerDesk) -> int:
     try:
-        desk.ask("DELETE", f"{PATH}/{args.agent}", dict[str, object])
+        desk.do("end-hand-over", dict[str, object], host=args.agent)
     except NoQuestionError:
         print(
             f"interpose approvals operator handover: nothing is handed over to {visible(args.agent)}", file=sys.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from urllib.parse import quote
 
 import msgspec
 
@@ -99,7 +98,7 @@ def _require_no_id(args: argparse.Namespace) -> None:
 
 def _begin(args: argparse.Namespace, minutes: int) -> int:
     body = {"minutes": minutes, "agent": args.agent, "reason": args.reason}
-    pause = _server(args).ask_proven("pause", Pause, body)
+    pause = _server(args).do("pause", Pause, body)
     if args.json:
         print_json(msgspec.to_builtins(pause))
     else:
@@ -123,7 +122,7 @@ def _standing(args: argparse.Namespace) -> list[Pause]:
     """What the server has; without one, what the store has."""
     config = load(args.config).config
     if (desk := server_named(args) or listening_desk(config)) is not None:
-        return desk.ask("GET", "pause", PausesAnswer).pauses
+        return desk.do("pauses", PausesAnswer).pauses
     with kept_store(config) as store:
         return [
             Pause(id=one.id, by=one.by, begun=one.given, ends=one.ends, agent=one.agent, reason=one.comment)
@@ -135,7 +134,7 @@ def _end(args: argparse.Namespace, desk: ServerDesk) -> int:
     if not args.id:
         raise UsageError("say which one: interpose approvals pause end ID (see interpose approvals pause list)")
     try:
-        desk.ask("DELETE", f"pause/{quote(spoken_id(args.id), safe='')}", dict[str, object])
+        desk.do("end-pause", dict[str, object], id=spoken_id(args.id))
     except NoQuestionError:
         print(f"interpose approvals pause end: there is no pause {visible(args.id)}", file=sys.stderr)
         return EXIT_NOT_DONE

@@ -46,21 +46,21 @@ class ServedPins:
 
     def rows(self, server: str = "") -> list[PinRow]:
         """The pins of all servers, or of one."""
-        return self._desk.ask("GET", f"pins?server={quote(server, safe='')}" if server else "pins", PinsAnswer).pins
+        return self._desk.do("pins", PinsAnswer, query=f"server={quote(server, safe='')}" if server else "").pins
 
     def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say yes. The server knows by whom, and asks for proof."""
         body = {"items": msgspec.to_builtins(choices)}
-        return self._desk.ask_proven(f"pins/{quote(server, safe='')}/approve", PinsAnswer, body).pins
+        return self._desk.do("approve-pins", PinsAnswer, body, server=server).pins
 
     def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say no."""
         body = {"items": msgspec.to_builtins(choices)}
-        return self._desk.ask("POST", f"pins/{quote(server, safe='')}/reject", PinsAnswer, body).pins
+        return self._desk.do("reject-pins", PinsAnswer, body, server=server).pins
 
     def forget(self, server: str) -> None:
         """Forget a server."""
-        self._desk.ask_proven(f"pins/{quote(server, safe='')}/forget", dict[str, object], {})
+        self._desk.do("forget-pins", dict[str, object], {}, server=server)
 
 
 class KeptPins:

@@ -53,15 +53,15 @@ class ServedSessions:
 
     def session(self, id: str) -> GovernedDetail:
         """One governed session."""
-        return self._desk.ask("GET", f"sessions/{_segment(id)}/governance", GovernedDetail)
+        return self._desk.do("session", GovernedDetail, id=id)
 
     def halt(self, id: str, reason: str) -> GovernedDetail:
         """Stop its tools. The server knows by whom."""
-        return self._desk.ask("POST", f"sessions/{_segment(id)}/halt", GovernedDetail, {"reason": reason})
+        return self._desk.do("halt", GovernedDetail, {"reason": reason}, id=id)
 
     def lift(self, id: str, comment: str) -> GovernedDetail:
         """Let it go on. The server asks for proof."""
-        return self._desk.ask_proven(f"sessions/{_segment(id)}/lift", GovernedDetail, {"comment": comment})
+        return self._desk.do("lift", GovernedDetail, {"comment": comment}, id=id)
 
 
 class OwnSessions:
@@ -104,7 +104,3 @@ def session_place(args: argparse.Namespace) -> SessionPlace:
     """The sessions that are meant. Raises UsageError or ConfigError."""
     named = server_named(args)
     return OwnSessions(load(args.config).config) if named is None else ServedSessions(named)
-
-
-def _segment(id: str) -> str:
-    return quote(id, safe="")
