@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import posixpath
+from functools import cache
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from interpose.operations import ASKED, BETWEEN_OURS, OPERATIONS, PAGE, area, around
 from interpose.paths.ours import held, ours_of
 from interpose.paths.resolve import UNKNOWN
 
@@ -25,12 +25,33 @@ _PERHAPS = Order("Could answer the guard's questions or give it orders", certain
 _BROWSER = Order("Steers a browser in which a person may be logged in", certain=False)
 _DIRECT = Order("Speaks to the guard's own socket, where only its own programs speak")
 
-_AREAS = tuple({area(one.path) for one in OPERATIONS if not one.shared} | {*PAGE, *BETWEEN_OURS})
-"""What people do there, and no agent."""
-_ORDERS = tuple(around(one.path) for one in OPERATIONS if one.shared and one.method != "GET")
-"""The same where agents may ask for other things. Others have sessions, too: looking at them is no order."""
-_DISTINCT = tuple(around(one.path) for one in OPERATIONS if one.distinct)
-"""What is ours at whatever port."""
+
+class _KeptFromAgents(Struct, frozen=True):
+    """What the table of operations keeps from agents."""
+
+    asked: frozenset[str]
+    """What everybody may ask, by whatever way."""
+    areas: tuple[str, ...]
+    """Where people do something, and no agent."""
+    orders: tuple[tuple[str, str], ...]
+    """The same where agents may ask for other things. Others have sessions, too: looking at them is no order."""
+    distinct: tuple[tuple[str, str], ...]
+    """What is ours at whatever port."""
+
+
+@cache
+def _kept() -> _KeptFromAgents:
+    """Made when a request is judged first: a hook that judges none waits for no table."""
+    from interpose.operations import ASKED, BETWEEN_OURS, OPERATIONS, PAGE, area, around
+
+    return _KeptFromAgents(
+        ASKED,
+        tuple({area(one.path) for one in OPERATIONS if not one.shared} | {*PAGE, *BETWEEN_OURS}),
+        tuple(around(one.path) for one in OPERATIONS if one.shared and one.method != "GET"),
+        tuple(around(one.path) for one in OPERATIONS if one.distinct),
+    )
+
+
 _LINK = "/a/"
 _SHORTEST_LINK = 120
 """Letters of the shortest link to a question, its signature included. Others have short paths of such a name."""
@@ -44,7 +65,7 @@ def order_of(url: str, socket: str = "") -> Order | None:
     """Why a request is an order to our server; None if it is none. `socket` is the Unix socket that it goes through."""
     host, port, path = _parts(url)
     if socket:
-        return _DIRECT if ours_of(socket) is not None and path not in ASKED else None
+        return _DIRECT if ours_of(socket) is not None and path not in _kept().asked else None
     if port == _DEVTOOLS and is_here(host) and path.startswith(("/json", "/devtools")) and path != "/json/version":
         return _BROWSER
     if port not in held().ports:
@@ -55,7 +76,7 @@ def order_of(url: str, socket: str = "") -> Order | None:
     if _is_operators(path):
         return _ORDER
     known, unknown, _ = path.partition(UNKNOWN)
-    orders = (*_AREAS, _LINK)
+    orders = (*_kept().areas, _LINK)
     return _PERHAPS if unknown and any(order.startswith(known) for order in orders) else None
 
 
@@ -116,14 +137,14 @@ def _parts(url: str) -> tuple[str, int, str]:
 
 def _is_operators(path: str) -> bool:
     return (
-        _is_one_of(_ORDERS, path)
+        _is_one_of(_kept().orders, path)
         or _is_link(path)
-        or any(path == place or path.startswith(f"{place}/") for place in _AREAS)
+        or any(path == place or path.startswith(f"{place}/") for place in _kept().areas)
     )
 
 
 def _answers(path: str) -> bool:
-    return _is_one_of(_DISTINCT, path) or _is_link(path)
+    return _is_one_of(_kept().distinct, path) or _is_link(path)
 
 
 def _is_one_of(orders: tuple[tuple[str, str], ...], path: str) -> bool:
