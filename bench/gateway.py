@@ -226,7 +226,7 @@ def run(place: Path, sizes: Sizes, peers: Path | None) -> None:
     last = pin([sys.executable, "-S", "-u", str(toy)], sizes.core(LAST_CORE))
     subjects: dict[str, list[str]] = {
         "direct": last,
-        "interpose wrap": [sys.executable, "-m", "interpose", "wrap", "--name", "toy", "--", *last],
+        "interpose mcp wrap": [sys.executable, "-m", "interpose", "wrap", "--name", "toy", "--", *last],
     }
     if peers is not None:
         python = python_with(peers, FASTMCP)

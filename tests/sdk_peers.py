@@ -116,7 +116,7 @@ async def behind(kind: str) -> AsyncIterator[GatewayServer]:
 
 @asynccontextmanager
 async def http_client(service: Service, servers: Mapping[str, GatewayServer], era: str) -> AsyncIterator[Client]:
-    """A client over HTTP, before `interpose gateway --http`."""
+    """A client over HTTP, before `interpose mcp gateway --http`."""
     gateway = ServedGateway(service, servers, version="1")
     listener = Listener(gateway.routes(), [Tcp("127.0.0.1")], gateway.trusting(trust()), shutdown_timeout=1)
     await listener.start()
@@ -137,7 +137,7 @@ async def http_client(service: Service, servers: Mapping[str, GatewayServer], er
 async def stdio_client(
     service: Service, servers: Mapping[str, GatewayServer], era: str, *, transparent: bool
 ) -> AsyncIterator[Client]:
-    """A client over two pipes, before `interpose gateway`, or `interpose wrap` where it is transparent."""
+    """A client over two pipes, before `interpose mcp gateway`, or `interpose mcp wrap` where it is transparent."""
     there, here = os.pipe(), os.pipe()
     gateway = open_gateway(service, servers, version="1", transparent=transparent)
     serving = asyncio.ensure_future(serve_stdio(gateway, there[0], here[1]))

@@ -26,7 +26,7 @@ from interpose.types import EMPTY
 
 GROUP = "interpose.interceptors"
 OFFERED = "interpose.offered_interceptors"
-"""Functions that return what `interpose interceptor-server` offers beside our pipeline."""
+"""Functions that return what `interpose mcp interceptor-server` offers beside our pipeline."""
 
 
 def available_plugins(group: str = GROUP) -> dict[str, EntryPoint]:

@@ -39,6 +39,8 @@ READ_BY_PEOPLE = {"reading", "shell", "paths", "secrets", "store", "ledger", "fo
 # A module is a room of its own where its neighbours stand on both sides of a room between them.
 MAY_USE: dict[str, set[str]] = {
     "answers": set(),
+    "command_line": set(),
+    "operations": set(),
     "tool_names": set(),
     "frozen_values": set(),
     "types": {"answers", "frozen_values", "tool_names"},
@@ -61,7 +63,7 @@ MAY_USE: dict[str, set[str]] = {
     "registry": {"types", "errors", "interceptor", "registration", "tools", "tool_descriptions"},
     "pipeline": {"answers", "types", "errors", "points", "interceptor", "driving"},
     "environment": set(),
-    "paths": {"types", "agents", "environment", "platforms"},
+    "paths": {"types", "agents", "environment", "operations", "platforms"},
     "secrets.kinds": set(),
     "secrets": {"types", "secrets.kinds", "formats"},
     "store": {"types", "errors", "formats", "platforms"},
@@ -71,7 +73,7 @@ MAY_USE: dict[str, set[str]] = {
     "shell.commands.shared.handler_table": {"shell.invocation"},
     "shell.secret_names": set(),
     "shell.languages": {"types", "paths"} | LANGUAGE_TOOLS,
-    "shell.commands": SHELL_TOOLS | {"types", "agents", "paths", "formats", "shell.languages"},
+    "shell.commands": SHELL_TOOLS | {"command_line", "types", "agents", "paths", "formats", "shell.languages"},
     "shell": SHELL_TOOLS
     | {
         "types",
@@ -137,8 +139,8 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.http": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"config", "governance", "notifications", "observability", "pins", "policy_trials", "proof", "service"}
-    | {"surfaces.http_server"},
+    | {"config", "governance", "notifications", "observability", "operations", "pins", "policy_trials", "proof"}
+    | {"service", "surfaces.http_server"},
     "surfaces.page": LEAVES
     | {"approvals", "call_kinds", "config", "formats", "ledger", "policy", "policy.reload", "proof", "service", "store"}
     | {"governance", "surfaces.http", "surfaces.http_server", "tools"},
@@ -171,12 +173,14 @@ MAY_USE: dict[str, set[str]] = {
         "__init__",
         "agents",
         "build",
+        "command_line",
         "config",
         "environment",
         "governance",
         "install",
         "notifications",
         "observability",
+        "operations",
         "pins",
         "policy_trials",
     }

@@ -56,7 +56,7 @@ def server(home: Path, kind: str) -> Any:
 
 @contextmanager
 def gateway(home: Path, servers: Mapping[str, Any], more: Mapping[str, Any] | None = None, **variables: str) -> Any:
-    """`interpose gateway --http` before these servers: its process and its port."""
+    """`interpose mcp gateway --http` before these servers: its process and its port."""
     given = dict(more or {})
     given["gateway"] = {"servers": servers} | given.get("gateway", {})
     written(home, given)

@@ -1,4 +1,4 @@
-"""Real MCP servers of the ecosystem behind `interpose wrap` and `interpose gateway`, driven by the official client.
+"""Real MCP servers of the ecosystem behind `interpose mcp wrap` and `interpose mcp gateway`, with the official client.
 
     python -m tests.e2e.real_mcp_servers [SERVER ...]
 

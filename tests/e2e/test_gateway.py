@@ -1,4 +1,4 @@
-"""`interpose wrap` and `interpose gateway` as processes, driven by the official SDK's client.
+"""`interpose mcp wrap` and `interpose mcp gateway` as processes, driven by the official SDK's client.
 
 Every server and every era: `tests/unit/surfaces/mcp/test_sdk_clients.py`, in one process.
 """

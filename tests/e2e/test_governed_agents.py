@@ -135,7 +135,7 @@ def test_an_agent_that_gets_nowhere_is_reminded_asked_about_and_halted(service: 
     assert decisions.index("ask") < decisions.index("deny"), decisions
     reason = claude.before("Bash", {"command": "ls"}, agent=BUILDER)[1]
     assert "governance/halt" in reason
-    assert "interpose session lift" in reason
+    assert "interpose governance session lift" in reason
     assert claude.before(*READ, agent=BUILDER)[0] == "", "reading passes a halt"
     [checkpoint] = (tmp_path / "checkpoints").glob("*.json")
     assert json.loads(checkpoint.read_text())["session"] == "s-1"

@@ -1,4 +1,4 @@
-"""`interpose interceptor-server` as a process, driven with raw JSON-RPC over stdio and over HTTP: all vectors, and our
+"""`interpose mcp interceptor-server` as a process, with raw JSON-RPC over stdio and over HTTP: all vectors, and our
 own pipeline behind it."""
 
 from __future__ import annotations

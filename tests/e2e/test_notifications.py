@@ -156,7 +156,7 @@ def test_a_second_channel_mute_and_what_status_says(tmp_path: Path) -> None:
                 assert "it answered 500" in shown
             code, out = said(tmp_path, "notify", "mute", "1h")
             assert (code, "muted until" in out, "FAILS (1 in a row)" in out) == (0, True, True)
-            assert "interpose notify unmute" in said(tmp_path, "status")[1]
+            assert "interpose approvals notify unmute" in said(tmp_path, "status")[1]
             assert not server.intercept(ASKED)["valid"]
             assert said(tmp_path, "notify", "unmute")[0] == 0
             mail = box.next()

@@ -83,5 +83,5 @@ def test_a_person_gives_one_at_their_own_terminal_and_an_agent_does_not_whatever
 def test_a_token_alone_gives_none_from_this_machine(server: ServerProcess) -> None:
     refused = server.ask("POST", "/api/v1/bypasses", {"command": "deploy", "reason": "please"})
     assert (refused.status, refused.body["error"]) == (403, "not_proven")
-    assert "interpose command bypass deploy" in refused.body["message"]
+    assert "interpose governance command bypass deploy" in refused.body["message"]
     assert given(server) == []

@@ -82,7 +82,7 @@ def test_a_token_alone_and_a_process_without_a_terminal_lift_nothing(server: Ser
     halted(server)
     refused = server.ask("POST", "/api/v1/sessions/s-12/lift", {})
     assert (refused.status, refused.body["error"]) == (403, "not_proven")
-    assert "interpose session lift s-12" in refused.body["message"]
+    assert "interpose governance session lift s-12" in refused.body["message"]
     done = subprocess.run(
         interpose("session", "lift", "s-12"), env=clean_environment(server.home), capture_output=True, text=True,
         start_new_session=True, check=False,

@@ -1,4 +1,4 @@
-"""`interpose token` and a server that a hook started: it listens to its socket alone, and takes new tokens over."""
+"""`interpose serve token` and a server that a hook started: it listens to its socket alone, takes new tokens."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ Please open an issue at {where}, with the lines above and without what is privat
 
 def __getattr__(name: str) -> object:
     if name == "VERBS":  # not for a hook, which an agent waits for
-        from interpose.cli.verbs import HELPS
+        from interpose.command_line import VERBS as ROWS
 
-        return tuple(sorted(HELPS))
+        return tuple(sorted(ROWS))
     raise AttributeError(name)
 
 
@@ -61,13 +61,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the exit code must say that it was us
-        return _failed(error, *given[:1])
+        return _failed(error, given)
     return status
 
 
 def _run(given: list[str]) -> int:
     match given:
-        case [] | ["-h" | "--help", *_]:
+        case []:
+            from interpose.cli.overview import beginning
+
+            print(beginning())
+        case ["-h" | "--help", *_]:
             from interpose.cli.overview import overview
 
             print(overview())
@@ -78,29 +82,44 @@ def _run(given: list[str]) -> int:
 
             print(listing())
         case _:
-            return _verb(given[0], given[1:])
+            return _verb(given)
     return 0
 
 
-def _verb(verb: str, rest: list[str]) -> int:
-    from interpose.cli.verbs import HELPS, module_of
+def _verb(given: list[str]) -> int:
+    from interpose.command_line import spelled_now, verb_of
 
-    if verb not in HELPS:
-        return _no_such(verb, rest)
+    words = spelled_now(given)
+    verb = verb_of(words)
+    if verb is None:
+        return _no_such(given[0], given[1:])
+    if words != given:
+        _hint(given[0], words)
     from importlib import import_module
 
-    from interpose.cli.parser import Parser
+    from interpose.cli.parser import parser_of
+    from interpose.cli.verbs import module_of
 
+    rest = words[len(verb.path) :]
+    if verb.alone and (not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help"))):
+        rest = [verb.alone, *rest]
     module = import_module(module_of(verb))
-    parser = Parser(prog=f"interpose {verb}", description=module.HELP)
-    module.add_arguments(parser)
-    status: int = module.run(parser.parse_args(rest))
+    status: int = module.run(parser_of(verb, module).parse_args(rest))
     return status
+
+
+def _hint(old: str, words: list[str]) -> None:
+    """Say at a terminal how it is spelled now. A program that calls us reads nothing that it did not read before."""
+    from interpose.command_line import KEPT, OLD
+
+    if old not in KEPT and sys.stderr is not None and sys.stderr.isatty():
+        print(f"`interpose {old}` is now `interpose {' '.join(words[: len(OLD[old])])}`.", file=sys.stderr)
 
 
 def _no_such(word: str, rest: list[str]) -> int:
     from interpose.cli.suggestions import did_you_mean, shown
     from interpose.cli.verbs import HELPS
+    from interpose.command_line import OLD
 
     if word.startswith("-"):
         verb = next((each for each in rest if each in HELPS), "")
@@ -108,7 +127,7 @@ def _no_such(word: str, rest: list[str]) -> int:
         said = f"there is no option {shown(word)}.{behind or did_you_mean(word, _OPTIONS)}"
     else:
         option = f" Did you mean --{word}?" if f"--{word}" in _OPTIONS else ""
-        said = f"there is no verb {shown(word)}.{option or did_you_mean(word, sorted(HELPS)) or _below(word)}"
+        said = f"there is no verb {shown(word)}.{option or did_you_mean(word, sorted({*HELPS, *OLD})) or _below(word)}"
     print(f"interpose: {said}\n`interpose --help` lists what there is.", file=sys.stderr)
     return EXIT_USAGE
 
@@ -117,16 +136,19 @@ def _below(word: str) -> str:
     """The verbs that have a verb of this name below them, if they are few."""
     from interpose.cli.command_tree import command_tree
 
-    found = [f"interpose {act.name}" for verb in command_tree().acts for act in verb.acts if act.path[-1] == word]
+    found = [f"interpose {verb.name}" for verb in command_tree().walk() if len(verb.path) > 1 and verb.path[-1] == word]
     return f" Did you mean {' or '.join(found)}?" if 0 < len(found) <= _FEW else ""
 
 
-def _failed(error: Exception, verb: str = "") -> int:
+def _failed(error: Exception, given: list[str]) -> int:
     if isinstance(error, ImportError):
         from interpose.cli.missing_packages import missing_extra
+        from interpose.command_line import spelled_now, verb_of
 
-        if said := missing_extra(error, verb):
-            print(f"interpose {verb}: {said}", file=sys.stderr)
+        verb = verb_of(spelled_now(given))
+        name = verb.name if verb is not None else ""
+        if said := missing_extra(error, name):
+            print(f"interpose {name}: {said}".replace(" :", ":"), file=sys.stderr)
             return EXIT_CONFIG
     import traceback
 

@@ -15,7 +15,6 @@ from interpose.cli.approvals_desk import (
     EPILOG,
     EXIT_NOT_DONE,
     AnyDesk,
-    BatchedAnswer,
     LatestDesk,
     ServerDesk,
     add_place,
@@ -30,9 +29,8 @@ from interpose.cli.server_client import user_name
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import NotProvenError
+from interpose.service.operation_answers import BatchItem
 from interpose.service.question_views import AnsweredQuestion
-
-HELP = "answer what agents ask: list, show, approve (also with changes), deny, defer, or watch and answer as it comes"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -136,10 +134,10 @@ def _print(question: Question, args: argparse.Namespace) -> int:
     return 0
 
 
-def _print_all(answers: Sequence[BatchedAnswer], args: argparse.Namespace) -> int:
+def _print_all(answers: Sequence[BatchItem], args: argparse.Namespace) -> int:
     """One line for each question of a batch."""
     if args.json:
-        print_json({"answers": msgspec.to_builtins(answers)})
+        print_json({"answers": msgspec.to_builtins([msgspec.structs.asdict(one) for one in answers])})
     else:
         ink, width, moment = Ink(colours_wanted()), shutil.get_terminal_size((120, 24)).columns, now()
         for one in answers:

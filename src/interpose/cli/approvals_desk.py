@@ -45,6 +45,8 @@ from interpose.errors import (
     text_of,
 )
 from interpose.install.situation import store_desk
+from interpose.operations import API, BY_ID
+from interpose.service.operation_answers import ApprovalsAnswer, BatchAnswers, BatchItem, GrantsAnswer
 from interpose.service.question_views import AnsweredQuestion, ShownQuestion
 
 EXIT_NOT_DONE = 1
@@ -116,15 +118,6 @@ class AnyDesk(Protocol):
         """Take an answer back."""
 
 
-class BatchedAnswer(msgspec.Struct, frozen=True):
-    """What became of one question of several."""
-
-    id: str
-    question: AnsweredQuestion | None = None
-    error: str = ""
-    message: str = ""
-
-
 class ServerDesk:
     """The desk of a server."""
 
@@ -134,15 +127,15 @@ class ServerDesk:
 
     def asked(self) -> list[Question]:
         """Questions that wait, the oldest first."""
-        return self.ask("GET", "approvals?limit=1000", dict[str, list[Question]])["approvals"]
+        return self.do("questions", ApprovalsAnswer, query="limit=1000").approvals
 
     def recent(self) -> list[Question]:
         """Questions of any state, the newest first."""
-        return self.ask("GET", "approvals?state=all&limit=1000", dict[str, list[Question]])["approvals"]
+        return self.do("questions", ApprovalsAnswer, query="state=all&limit=1000").approvals
 
     def question(self, id: str) -> ShownQuestion:
         """One question."""
-        return self.ask("GET", f"approvals/{_segment(id)}", ShownQuestion)
+        return self.do("question", ShownQuestion, id=spoken_id(id))
 
     def approve(
         self,
@@ -160,44 +153,59 @@ class ServerDesk:
             body["arguments"] = arguments
         if kind:
             body |= {"kind": kind, "sessions": scope.sessions}
-        return self.ask_proven(f"approvals/{_segment(id)}/approve", AnsweredQuestion, body)
+        return self.do("approve", AnsweredQuestion, body, id=spoken_id(id))
 
-    def approve_all(self, ids: Sequence[str], scope: Scope, *, comment: str) -> list[BatchedAnswer]:
+    def approve_all(self, ids: Sequence[str], scope: Scope, *, comment: str) -> list[BatchItem]:
         """Say yes to several questions of one kind."""
         body = _scoped(scope) | {"ids": list(ids), "answer": "approve", "comment": comment}
-        return self.ask_proven("approvals/batch", dict[str, list[BatchedAnswer]], body)["answers"]
+        return self.do("batch", BatchAnswers, body).answers
 
-    def deny_all(self, ids: Sequence[str], *, reason: str, comment: str) -> list[BatchedAnswer]:
+    def deny_all(self, ids: Sequence[str], *, reason: str, comment: str) -> list[BatchItem]:
         """Say no to several questions of one kind."""
         body = {"ids": list(ids), "answer": "deny", "reason": reason, "comment": comment}
-        return self.ask("POST", "approvals/batch", dict[str, list[BatchedAnswer]], body)["answers"]
+        return self.do("batch", BatchAnswers, body).answers
 
     def defer(self, id: str, by: str, comment: str = "") -> AnsweredQuestion:  # noqa: ARG002 - as above
         """Answer later."""
-        return self.ask("POST", f"approvals/{_segment(id)}/defer", AnsweredQuestion, {"comment": comment})
+        return self.do("defer", AnsweredQuestion, {"comment": comment}, id=spoken_id(id))
 
-    def ask_proven(self, path: str, kind: type[T], body: dict[str, Any]) -> T:
-        """Ask for what only a person may; the server says which proof it wants, and it is typed at the terminal."""
+    def do(
+        self,
+        operation: str,
+        kind: type[T],
+        body: dict[str, Any] | None = None,
+        *,
+        query: str = "",
+        timeout: float = TIMEOUT,
+        **named: str,
+    ) -> T:
+        """Ask for what a row of the table of operations says; `named` are the parts of its address that vary.
+
+        Where a person must prove to be one, the server says which proof it wants, and it is typed at the terminal.
+        """
+        row = BY_ID[operation]
+        path = row.path.format_map({name: quote(value, safe="") for name, value in named.items()})
+        path = path.removeprefix(API) + (f"?{query}" if query else "")
         try:
-            return self.ask("POST", path, kind, body)
+            return self.ask(row.method, path, kind, body, timeout=timeout)
         except NotProvenError as error:
-            if error.code not in _ASKED_FOR:
+            if not row.proven or error.code not in _ASKED_FOR:
                 raise
-            return self.ask("POST", path, kind, body | _proof_asked(error))
+            return self.ask(row.method, path, kind, (body or {}) | _proof_asked(error), timeout=timeout)
 
     def deny(self, id: str, by: str, reason: str = "", *, comment: str = "") -> AnsweredQuestion:  # noqa: ARG002
         """Say no."""
         body = {"reason": reason, "comment": comment}
-        return self.ask("POST", f"approvals/{_segment(id)}/deny", AnsweredQuestion, body)
+        return self.do("deny", AnsweredQuestion, body, id=spoken_id(id))
 
     def grants(self) -> list[Given]:
         """Answers that still count."""
-        return self.ask("GET", "grants?limit=1000", dict[str, list[Given]])["grants"]
+        return self.do("grants", GrantsAnswer, query="limit=1000").grants
 
     def revoke(self, id: str) -> bool:
         """Take an answer back."""
         try:
-            self.ask("DELETE", f"grants/{_segment(id)}", dict[str, Any])
+            self.do("revoke-grant", dict[str, Any], id=spoken_id(id))
         except NoQuestionError:
             return False
         return True
@@ -211,7 +219,7 @@ class ServerDesk:
             connection = connection_to(self._at, timeout, of_anyone=self._of_anyone)
             try:
                 data = None if body is None else msgspec.json.encode(body)
-                connection.request(method, f"/api/v1/{path}", data, headers)
+                connection.request(method, f"{API}{path}", data, headers)
                 response = connection.getresponse()
                 answer = response.read(_SHOWN_BYTES)
             finally:
@@ -253,10 +261,6 @@ def _scoped(scope: Scope) -> dict[str, Any]:
     if scope.until is not None:
         body["until"] = scope.until
     return body
-
-
-def _segment(id: str) -> str:
-    return quote(spoken_id(id), safe="")
 
 
 class _Refused(msgspec.Struct):

@@ -43,8 +43,6 @@ from interpose.ledger.canaries import SESSION, CanarySieve
 from interpose.ledger.stats import stats
 from interpose.store.protocols import Query
 
-HELP = "what was decided and what came of it: search it, count it, verify it, export it"
-
 EXIT_BROKEN = 1
 PAGE = 1000
 POLL_SECONDS = 0.5

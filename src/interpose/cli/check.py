@@ -26,8 +26,6 @@ from interpose.types import Context, Effect, ToolCall, Verdict
 if TYPE_CHECKING:
     from interpose.engine import Engine
 
-HELP = "say what is decided about a command or tool call here and now, and what it would do"
-
 EXIT_CODES = {"allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
 
 NEUTRAL_CWD = "/workspace/project"
@@ -42,7 +40,11 @@ exit codes: 0 allow, 1 ask, 2 deny, 64 wrong usage, 70 internal error, 78 a conf
 --jsonl reads one {"id", "tool", "args", "cwd"} a line on stdin and writes one {"id", "decision", "rule", "severity",
 "reason", "effects", "interceptor"} a line, and the "arguments" that would run if they are others. A row without a
 directory is judged here. --guards-only leaves out rules, plugins and configuration, judges rows without a directory in
-a neutral one, and takes the home that a row's directory lies in for its user's: for comparing with others."""
+a neutral one, and takes the home that a row's directory lies in for its user's: for comparing with others.
+
+--explain shows what every guard and rule says to the call, who decides, and what would be allowed instead. Without a
+command, --arg or a terminal, the call is read from stdin: {"tool": "exec", "args": {"command": "ls"}}, with "cwd",
+"agent", "role", "principal" and "session" if they matter. No judge is asked."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,13 +63,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--profile", type=one_of("profile", profiles), choices=profiles,
         help="of the command guard (default: as configured)",
     )  # fmt: skip
+    parser.add_argument("--explain", action="store_true", help="show what every guard and rule says, and who decides")
+    explained = parser.add_argument_group("with --explain")
+    for who in ("agent", "role", "principal", "session"):
+        explained.add_argument(f"--{who}", default="", help=f"the {who} of the call")
+    explained.add_argument(
+        "--policy", action="append", default=[], metavar="PATH", help="rules to use instead of those that hold here"
+    )
+    explained.add_argument(
+        "--pack", action="append", default=[], metavar="NAME", help="a pack to use, with --policy or alone"
+    )
     parser.add_argument("--guards-only", action="store_true", help="the built-in guards alone, as they are by default")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.add_argument("--jsonl", action="store_true", help="judge rows from stdin")
 
 
+_EXPLAINED = ("agent", "role", "principal", "session", "policy", "pack")
+_PLAIN = ("home", "profile", "guards_only", "jsonl")
+
+
 def run(args: argparse.Namespace) -> int:
     """Run `interpose check`."""
+    given = [name for name in (_PLAIN if args.explain else _EXPLAINED) if getattr(args, name)]
+    if given:
+        option = f"--{given[0].replace('_', '-')}"
+        return _usage(f"{option} does not go with --explain" if args.explain else f"{option} needs --explain")
+    if args.explain:
+        from interpose.cli.explain import run_explain
+
+        return run_explain(args)
     if args.jsonl and (args.command is not None or args.arg or args.json):
         return _usage("--jsonl reads its rows from stdin and takes no command, --arg or --json")
     try:

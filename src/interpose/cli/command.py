@@ -1,14 +1,12 @@
-"""`interpose command`: whether a host's command may run now, and letting one pass its chain rules for a while."""
+"""`interpose governance command`: whether a host's command may run now, and letting one pass its chain rules."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -35,9 +33,8 @@ from interpose.flow.command_records import command_words
 from interpose.governance.bypasses import MOST_SECONDS
 from interpose.governance.durations import NANOSECONDS, duration_ns
 from interpose.service.bypass_desk import BypassDesk, SeenBypass
+from interpose.service.operation_answers import BypassesAnswer, BypassRow
 from interpose.types import Context, Finding, Outcome
-
-HELP = "say whether a command of an agent's host may run now; let one pass its chain rules for a while"
 
 EXIT_CODES = {"allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
 
@@ -56,23 +53,6 @@ class _Checked(Struct, frozen=True):
     decision: Outcome
     reason: str
     findings: tuple[Finding, ...] = ()
-
-
-class _Listed(Struct, frozen=True, kw_only=True):
-    """A bypass."""
-
-    id: str
-    command: str
-    by: str
-    reason: str
-    given: datetime
-    ends: datetime
-    session: str = ""
-    problem: str = ""
-
-
-class _List(Struct, frozen=True):
-    bypasses: list[_Listed]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,8 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose command`."""
-    return answered("command", args, lambda: _ACTS[args.act](args))
+    """Run `interpose governance command`."""
+    return answered("governance command", args, lambda: _ACTS[args.act](args))
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -156,7 +136,7 @@ def _bypass(args: argparse.Namespace) -> int:
     if not 1 <= seconds <= MOST_SECONDS:
         raise UsageError(f"--for: a bypass lasts {MOST_SECONDS // 3600}h at most, not {args.time}")
     body = {"command": args.command, "reason": args.reason, "seconds": seconds, "session": args.session}
-    given = _desk(args).ask_proven("bypasses", _Listed, body)
+    given = _desk(args).do("bypass", BypassRow, body)
     if args.json:
         print_json(msgspec.to_builtins(given))
     else:
@@ -178,9 +158,9 @@ def _bypasses(args: argparse.Namespace) -> int:
 
 def _revoke(args: argparse.Namespace) -> int:
     try:
-        _desk(args).ask("DELETE", f"bypasses/{quote(args.id, safe='')}", dict[str, Any])
+        _desk(args).do("revoke-bypass", dict[str, Any], id=args.id)
     except NoQuestionError:
-        print(f"interpose command revoke: there is no bypass {visible(args.id)}", file=sys.stderr)
+        print(f"interpose governance command revoke: there is no bypass {visible(args.id)}", file=sys.stderr)
         return EXIT_NOT_DONE
     if args.json:
         print_json({"id": args.id, "revoked": True})
@@ -194,25 +174,25 @@ def _desk(args: argparse.Namespace) -> ServerDesk:
     return server_named(args) or started_desk(load(args.config).config)
 
 
-def _listed(args: argparse.Namespace) -> list[_Listed]:
+def _listed(args: argparse.Namespace) -> list[BypassRow]:
     """What the server has; without one, what the store has."""
     config = load(args.config).config
     if (desk := server_named(args) or listening_desk(config)) is not None:
-        return desk.ask("GET", "bypasses", _List).bypasses
+        return desk.do("bypasses", BypassesAnswer).bypasses
     with kept_store(config) as store:
         seen = BypassDesk(store, verifier=open_verifier(Path(config.approvals.key))).seen()
     return [_kept(one) for one in seen]
 
 
-def _kept(one: SeenBypass) -> _Listed:
+def _kept(one: SeenBypass) -> BypassRow:
     word = one.bypass
-    return _Listed(
+    return BypassRow(
         id=word.id, command=word.command, by=word.by, reason=word.reason, given=moment(word.given_ns),
         ends=moment(word.ends_ns), session=word.session, problem=one.problem,
     )  # fmt: skip
 
 
-def _line(one: _Listed) -> str:
+def _line(one: BypassRow) -> str:
     where = f" in session {visible(one.session)}" if one.session else ""
     invalid = f"  INVALID: {visible(one.problem)}" if one.problem else ""
     ends = f"{one.ends:%Y-%m-%d %H:%M:%S} UTC"

@@ -11,10 +11,12 @@ from importlib import import_module
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.cli.help_topics import topics
-from interpose.cli.parser import Parser
-from interpose.cli.verbs import HELPS, module_of
+from interpose.cli.parser import Parser, parser_of
+from interpose.cli.verbs import HELPS, about, module_of
+from interpose.command_line import VERBS, OwnVerb, below
 
 Kind = Literal["", "words", "file", "directory", "user", "command"]
 """How a value is completed: not at all, by fixed words, or by what the system knows."""
@@ -82,14 +84,13 @@ def command_tree() -> VerbCommand:
         VerbOption(("-h", "--help"), "show every verb by what people do with it"),
         VerbOption(("-V", "--version"), "show the version"),
     )
-    return VerbCommand((), "", options, acts=tuple(_verb(verb) for verb in HELPS))
+    return VerbCommand((), "", options, acts=tuple(_verb(VERBS[name]) for name in HELPS))
 
 
-def _verb(verb: str) -> VerbCommand:
-    module = import_module(module_of(verb))
-    parser = Parser(prog=f"interpose {verb}", description=module.HELP)
-    module.add_arguments(parser)
-    return _command((verb,), module.HELP, parser)
+def _verb(verb: OwnVerb) -> VerbCommand:
+    parser = parser_of(verb, import_module(module_of(verb)))
+    found = _command(verb.path, about(verb), parser)
+    return replace(found, acts=(*found.acts, *map(_verb, below(verb))))
 
 
 def _command(path: tuple[str, ...], help: str, parser: Parser) -> VerbCommand:  # noqa: A002 - as argparse calls it

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "print completion for your shell (bash, zsh, fish), or the manual page"
-
 _EPILOG = """Everything is made from the verbs themselves. Pressing TAB starts no program of ours.
 
   bash  interpose completion bash > ~/.local/share/bash-completion/completions/interpose

@@ -22,8 +22,6 @@ from interpose.config.settings import BUILTIN_INTERCEPTORS
 from interpose.errors import ConfigError, PluginError, text_of
 from interpose.formats.counted import plural
 
-HELP = "show what is set and where, check interpose.yaml, or begin one"
-
 EXIT_THERE = 1
 
 _EPILOG = """The file is interpose.yaml in $INTERPOSE_CONFIG_DIR, $XDG_CONFIG_HOME/interpose or ~/.config/interpose

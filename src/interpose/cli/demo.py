@@ -16,8 +16,6 @@ from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import COLOURS, Ink, visible
 from interpose.errors import InterposeError
 
-HELP = "watch your guards and rules decide calls, then type your own"
-
 
 class _Stop(Struct, frozen=True):
     """One call of the tour. With an answer of its tool, what the agent gets of that is shown."""

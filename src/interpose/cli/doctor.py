@@ -31,8 +31,6 @@ from interpose.proof.proof import proof_note
 from interpose.surfaces.hook_clients.fail_open_log import spool_of
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
-HELP = "run every installed hook with a harmless canary and say whether it holds, how fast, and what would open it"
-
 EXIT_OPEN = 1
 
 _EPILOG = """Each hook's own command line is run as the agent would run it: with an event that must be refused, with one

@@ -1,4 +1,4 @@
-"""`interpose explain`: what every guard and rule says to one call, who decides, and what would be allowed instead."""
+"""`interpose check --explain`: what every guard and rule says to a call, who decides, what would be allowed."""
 
 from __future__ import annotations
 
@@ -26,38 +26,9 @@ from interpose.policy.reload import Rules
 from interpose.policy_trials.rule_accounts import Account
 from interpose.types import Context, ToolCall
 
-HELP = "show what every guard and rule says to a call, who decides, and what would be allowed instead"
 
-
-_EPILOG = """exit codes: 0 allow, 1 ask, 2 deny, 64 wrong usage, 70 internal error, 78 the policy can't be loaded
-
-Without a command, --arg or a terminal, a call is read from stdin: {"tool": "exec", "args": {"command": "ls"}}, with
-"cwd", "agent", "role", "principal" and "session" if they matter. Nothing is executed, and no judge is asked."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `explain` understands."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EPILOG
-    parser.add_argument("command", nargs="?", help="the command to explain, as one shell text")
-    parser.add_argument("--tool", default="exec", help="the tool that would be called (default: exec)")
-    parser.add_argument(
-        "--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument of the call; may be repeated"
-    )
-    parser.add_argument("--cwd", help="where the call would run (default: here)")
-    for who in ("agent", "role", "principal", "session"):
-        parser.add_argument(f"--{who}", default="", help=f"the {who} of the call")
-    parser.add_argument(
-        "--policy", action="append", default=[], metavar="PATH", help="rules to use instead of those that hold here"
-    )
-    parser.add_argument(
-        "--pack", action="append", default=[], metavar="NAME", help="a pack to use, with --policy or alone"
-    )
-    parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run `interpose explain`."""
+def run_explain(args: argparse.Namespace) -> int:
+    """Run `interpose check --explain`."""
     try:
         call = _call(args)
         ruled = open_rules(load_config(), call.context.cwd, _rules(args))
@@ -67,10 +38,10 @@ def run(args: argparse.Namespace) -> int:
         else:
             print(explanation_text(told, Ink(colours_wanted())))
     except (UsageError, BadRow, InvalidCallError) as error:
-        print(f"interpose explain: {visible(str(error))}", file=sys.stderr)
+        print(f"interpose check --explain: {visible(str(error))}", file=sys.stderr)
         return EXIT_USAGE
     except UnloadableError as error:
-        print(f"interpose explain: the policy can't be loaded\n{visible_lines(str(error))}", file=sys.stderr)
+        print(f"interpose check --explain: the policy can't be loaded\n{visible_lines(str(error))}", file=sys.stderr)
         return EXIT_CONFIG
     return EXIT_CODES.get(told.outcome, 0)
 

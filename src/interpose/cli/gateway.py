@@ -1,4 +1,4 @@
-"""`interpose gateway`: all MCP servers of the configuration behind the pipeline, as one server."""
+"""`interpose mcp gateway`: all MCP servers of the configuration behind the pipeline, as one server."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from interpose.config.gateway_servers import GatewayServer
     from interpose.config.settings import Config
 
-HELP = "put all MCP servers of the configuration behind the rules, as one server"
-
 _EPILOG = """The servers stand in interpose.yaml:
 
   gateway:
@@ -24,8 +22,9 @@ _EPILOG = """The servers stand in interpose.yaml:
       files: {command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", /srv]}
       github: {command: github-mcp, env: {GITHUB_TOKEN: "${GITHUB_TOKEN}"}}
 
-Your agent starts `interpose gateway` as its only MCP server, and sees files__read_file, github__create_issue ...
-With --http it serves clients at http://127.0.0.1:8090/mcp, each with a token of its own (`interpose token new NAME`).
+Your agent starts `interpose mcp gateway` as its only MCP server, and sees files__read_file, github__create_issue ...
+With --http it serves clients at http://127.0.0.1:8090/mcp, each with a token of its own: `interpose serve token new
+NAME`.
 
 exit codes: 0 the client went, 64 wrong usage, 69 the ledger can't be used, 70 internal error, 78 a configuration or
 rules that can't be loaded"""
@@ -42,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose gateway`."""
+    """Run `interpose mcp gateway`."""
     if args.act:
         return run_act(args)
 
@@ -52,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         return load(args.config, flags=gateway_http.flags_of(args)).config
 
     servers = partial(_servers, _named(args.servers))
-    return run_gateway("gateway", load, servers, transparent=False, serve=gateway_http.serve if args.http else None)
+    return run_gateway("mcp gateway", load, servers, transparent=False, serve=gateway_http.serve if args.http else None)
 
 
 def _named(text: str | None) -> list[str]:
@@ -64,7 +63,7 @@ def _servers(named: Sequence[str], config: Config) -> Mapping[str, GatewayServer
 
     if not any(server.enabled for server in config.gateway.servers.values()):
         raise ConfigError(
-            ("gateway.servers: there are none; name them in interpose.yaml, or wrap one: interpose wrap -- COMMAND",)
+            ("gateway.servers: there are none; name them in interpose.yaml, or use `interpose mcp wrap -- COMMAND`",)
         )
     unknown = [name for name in named if name not in config.gateway.servers]
     if unknown:

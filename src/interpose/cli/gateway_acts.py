@@ -1,4 +1,4 @@
-"""The acts of `interpose gateway` beside running it: what they understand. Who runs the gateway loads no more."""
+"""The acts of `interpose mcp gateway` beside running it: what they understand. Who runs the gateway loads no more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`interpose gateway --http`: the gateway for clients that come over HTTP."""
+"""`interpose mcp gateway --http`: the gateway for clients that come over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`interpose gateway import`: the MCP servers of your agents in your own configuration."""
+"""`interpose mcp gateway import`: the MCP servers of your agents in your own configuration."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KEYS = ("mcpServers", "servers", "mcp", "mcp_servers")
 
 
 def run_import(args: argparse.Namespace) -> int:
-    """Run `interpose gateway import`."""
+    """Run `interpose mcp gateway import`."""
 
     def act(loaded: Loaded) -> int:
         sources = _sources(args.source, scope_of(args), Path(args.cwd).absolute())
@@ -84,7 +84,7 @@ def _sources(source: str, scope: McpScope, project: Path) -> list[McpPlace]:
     if not source:
         found = places_with_servers(scope, project)
         if not found:
-            raise SetupError("no agent's file with MCP servers was found; name one: interpose gateway import FILE")
+            raise SetupError("no agent's file with MCP servers was found; name one: interpose mcp gateway import FILE")
         return found
     host = mcp_host(source)
     if host is None or Path(source).is_file():
@@ -118,7 +118,7 @@ def _to_set(plan: GatewayPlan) -> Iterable[str]:
         for name, text in server.variables.items():
             whence = f"{server.was} of {server.host}" if server.host else server.was
             what = "its value stands in that file" if text else "it came from the agent's own environment"
-            yield f"set ${name} where `interpose gateway` is started: {whence} needs it; {what}"
+            yield f"set ${name} where `interpose mcp gateway` is started: {whence} needs it; {what}"
 
 
 def _remarks(plan: GatewayPlan) -> Iterable[str]:

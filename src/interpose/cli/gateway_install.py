@@ -1,4 +1,4 @@
-"""`interpose gateway install` and `uninstall`: an agent whose only MCP server is the gateway, and back to the byte."""
+"""`interpose mcp gateway install` and `uninstall`: the gateway as an agent's only MCP server, and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from interpose.install.mcp_files import MCP_HOSTS, McpHost, mcp_host, mcp_place
 
 
 def run_install(args: argparse.Namespace) -> int:
-    """Run `interpose gateway install`."""
+    """Run `interpose mcp gateway install`."""
     host = _host(args, "install")
     if host is None:
         return EXIT_USAGE
@@ -36,7 +36,7 @@ def run_install(args: argparse.Namespace) -> int:
 
 
 def run_uninstall(args: argparse.Namespace) -> int:
-    """Run `interpose gateway uninstall`."""
+    """Run `interpose mcp gateway uninstall`."""
     host = _host(args, "uninstall")
     if host is None:
         return EXIT_USAGE
@@ -76,12 +76,12 @@ def _advice(plan: GatewayPlan, host: McpHost, loaded: Loaded) -> Iterator[str]:
             f"{', '.join(sorted(plan.variables))}: kept in the agent's file, as variables of the gateway; your "
             "configuration has their names only"
         )
-    yield "what its servers show first is trusted, what they change later waits for you: interpose pins"
+    yield "what its servers show first is trusted, what they change later waits for you: interpose mcp pins"
 
 
 def _host(args: argparse.Namespace, verb: str) -> McpHost | None:
     host = mcp_host(args.host)
     if host is None:
         known = ", ".join(MCP_HOSTS)
-        print(f"interpose gateway {verb}: no agent {visible(args.host)!r}; known are {known}.", file=sys.stderr)
+        print(f"interpose mcp gateway {verb}: no agent {visible(args.host)!r}; known are {known}.", file=sys.stderr)
     return host

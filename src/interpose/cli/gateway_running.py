@@ -1,4 +1,4 @@
-"""What `interpose gateway` and `interpose wrap` share: the client's streams, the one door, and a gateway in between."""
+"""What `interpose mcp gateway` and `interpose mcp wrap` share: the client's streams and a gateway between."""
 
 from __future__ import annotations
 

@@ -27,8 +27,6 @@ from interpose.governance.load import json_schema, ready_names, ready_text
 from interpose.governance.rulebook import Rulebook
 from interpose.policy.rule_places import PROJECT_GOVERNANCE
 
-HELP = "begin a governance.yaml, read it for mistakes, and show what each role may do"
-
 EXIT_THERE = 1
 
 _EPILOG = """The user's file is governance.yaml beside interpose.yaml; the organisation's is

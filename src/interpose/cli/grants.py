@@ -1,4 +1,4 @@
-"""`interpose grants`: answers that still count, and taking them back."""
+"""`interpose approvals grants`: answers that still count, and taking them back."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from interpose.cli.json_output import print_json
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 
-HELP = "what was approved and still counts: list it, or revoke it"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `grants` understands."""
@@ -30,13 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose grants`."""
+    """Run `interpose approvals grants`."""
 
     def act() -> int:
         with opened(args, read_only=args.act == "list") as desk:
             return _list(args, desk) if args.act == "list" else _revoke(args, desk)
 
-    return answered("grants", args, act)
+    return answered("approvals grants", args, act)
 
 
 def _list(args: argparse.Namespace, desk: AnyDesk) -> int:
@@ -59,5 +57,5 @@ def _revoke(args: argparse.Namespace, desk: AnyDesk) -> int:
     elif done:
         print(f"revoked {visible(args.id)}")
     else:
-        print(f"interpose grants revoke: there is no grant {visible(args.id)}", file=sys.stderr)
+        print(f"interpose approvals grants revoke: there is no grant {visible(args.id)}", file=sys.stderr)
     return 0 if done else EXIT_NOT_DONE

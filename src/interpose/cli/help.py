@@ -16,8 +16,7 @@ from interpose.cli.json_output import print_json
 from interpose.cli.suggestions import did_you_mean, shown
 from interpose.cli.terminal import colours_wanted, is_terminal, width
 from interpose.cli.verbs import HELPS
-
-HELP = "read the documentation: the list of topics, a page, or the help of a verb"
+from interpose.command_line import OLD, spelled_now, verb_of
 
 _EPILOG = """  interpose help              all topics
   interpose help approvals    a page
@@ -49,9 +48,9 @@ def run(args: argparse.Namespace) -> int:
     topic = meant_topic(first)
     if topic in found and not rest:
         return _show(topic, args.json)
-    if first in HELPS:
+    if verb_of(spelled_now([first])) is not None:
         return main([*args.topic, "--help"])
-    meant = did_you_mean(topic, [*found, *HELPS])
+    meant = did_you_mean(topic, [*found, *HELPS, *OLD])
     print(f"interpose help: there is no topic {shown(' '.join(args.topic))}.{meant}", file=sys.stderr)
     print("`interpose help` lists the topics.", file=sys.stderr)
     return EXIT_USAGE
@@ -65,7 +64,8 @@ def _show(topic: str, as_json: bool) -> int:
     elif not is_terminal():
         sys.stdout.write(text)
     else:
-        more = f"\n\nEvery option: `interpose {topic} --help`" if topic in HELPS else ""
+        verb = verb_of(spelled_now([topic]))
+        more = f"\n\nEvery option: `interpose {verb.name} --help`" if verb is not None else ""
         pager = _pager()
         coloured = colours_wanted() and (not pager or os.path.basename(pager[0]) == "less")  # noqa: PTH119 - a word
         page = readable(text + more, path, width() or 80, coloured=coloured)

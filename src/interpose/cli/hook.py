@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from interpose.surfaces.hook_clients.programs.socket_client import PersonWait
     from interpose.surfaces.hosts.events import Host, Reply
 
-HELP = "answer one event of an agent's hook: JSON on standard input, the agent's own answer on standard output"
-
 EXIT_REFUSED = 2
 _LARGEST = 64 << 20
 _MUCH_GARBAGE = 500_000

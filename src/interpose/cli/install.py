@@ -21,11 +21,6 @@ _KNOWN_FROM = """
 Known by running it, from its source or from its documentation; experimental: from what others wrote.
 `interpose help agents` says what each can do."""
 
-HELP = (
-    "put Interpose into an agent's hooks: without HOST, offers the agents found here; shows what changes, keeps a copy,"
-    " can be undone byte for byte"
-)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `install` understands."""

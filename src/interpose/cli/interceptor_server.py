@@ -1,4 +1,4 @@
-"""`interpose interceptor-server`: our pipeline for MCP clients and gateways that speak the interceptor protocol."""
+"""`interpose mcp interceptor-server`: our pipeline for MCP clients and gateways that speak the interceptor protocol."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ if TYPE_CHECKING:
     from interpose.interceptor_protocol.offering import OfferedInterceptor
     from interpose.service.service import Service
 
-VERB = "interceptor-server"
-HELP = "offer the rules to MCP clients that speak the interceptor protocol (SEP-2624), over stdio or HTTP"
+VERB = "mcp interceptor-server"
 
 _EPILOG = """It offers interpose/decide (validation) and interpose/rewrite (mutation) for tools/call, prompts/get,
 resources/read and llm/completion, before and after. A client that speaks the protocol starts it, or connects to it:
 
-  interpose interceptor-server                     over its standard input and output
-  interpose interceptor-server --http 8090         on http://127.0.0.1:8090/mcp
+  interpose mcp interceptor-server                     over its standard input and output
+  interpose mcp interceptor-server --http 8090         on http://127.0.0.1:8090/mcp
 
 exit codes: 0 stopped, 64 wrong usage, 69 it can't listen there or the ledger can't be used, 70 internal error, 78 a
 configuration, rules or a plugin that can't be loaded"""
@@ -46,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose interceptor-server`."""
+    """Run `interpose mcp interceptor-server`."""
     where = _address(args.http)
     if isinstance(where, str):
         print(f"interpose {VERB}: {where}", file=sys.stderr)

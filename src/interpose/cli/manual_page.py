@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from interpose.cli.command_tree import VerbArgument, VerbCommand, VerbOption
-from interpose.cli.verbs import GROUPS
+from interpose.cli.verbs import GROUPS, UNLISTED
 
 _DATE = "2026-11-17"
 """When the page got its form. What it says comes from the verbs of the version that it belongs to."""
@@ -22,11 +22,11 @@ _FILES = (
     ("/etc/interpose/", "what an organisation sets for everybody on this machine"),
 )
 _CODES = (
-    ("0", "done; `check` and `explain`: the call is allowed"),
-    ("1", "not done, not found or not agreed to; `check` and `explain`: a person would be asked"),
-    ("2", "`check`, `explain` and `hook`: the call is refused"),
+    ("0", "done; `check`: the call is allowed"),
+    ("1", "not done, not found or not agreed to; `check`: a person would be asked"),
+    ("2", "`check` and `hook`: the call is refused"),
     ("64", "wrong usage"),
-    ("65", "some rows on standard input can't be read (`redact --jsonl`)"),
+    ("65", "some rows on standard input can't be read (`audit redact --jsonl`)"),
     ("69", "the server can't listen there, or its ledger can't be used"),
     ("70", "an error of ours, or a decision that could not be made"),
     ("77", "`run`: the command was refused"),
@@ -60,6 +60,10 @@ def _page(tree: VerbCommand) -> Iterator[str]:
         yield f"Example: \\fB{_text(example)}\\fR"
         for name in names:
             yield from _verb(verbs[name])
+    yield ".SH FOR HOOKS AND SHELLS"
+    yield "Example: \\fBinterpose completion bash\\fR"
+    for name in UNLISTED:
+        yield from _verb(verbs[name])
     yield ".SH OPTIONS"
     for option in tree.options:
         yield from _option(option)
@@ -81,7 +85,10 @@ def _verb(command: VerbCommand) -> Iterator[str]:
         for option in each.options:
             if "--help" not in option.flags:
                 yield from _option(option)
-    if command.epilog:
+        if each.epilog and not each.acts:
+            yield ".PP"
+            yield from _paragraphs(each.epilog)
+    if command.epilog and command.acts:
         yield ".PP"
         yield from _paragraphs(command.epilog)
 

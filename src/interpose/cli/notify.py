@@ -1,4 +1,4 @@
-"""`interpose notify`: how people are told of questions."""
+"""`interpose approvals notify`: how people are told of questions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ from interpose.cli.kept_store import kept_store
 from interpose.cli.verdict_text import visible
 from interpose.config.load import load
 from interpose.errors import NotProvenError
+from interpose.notifications.channel_answers import NotificationsAnswer, ShownChannel, TryoutAnswer
 from interpose.notifications.standing import read_mute, read_standing
 
-HELP = "how people are told of questions: list channels, try them out, or mute them for a while"
-
-_EPILOG = """  interpose notify list               the channels, and how their last notification went
-  interpose notify test [NAME ...]    send a try-out by each channel, or by these, and say what happened
-  interpose notify mute 1h            send nothing for a while (24h at most), then one summary of what is open
-  interpose notify unmute             send again
+_EPILOG = """  interpose approvals notify list               the channels, and how their last notification went
+  interpose approvals notify test [NAME ...]    send a try-out by each channel, or by these, and say what happened
+  interpose approvals notify mute 1h            send nothing for a while (24h at most), then one summary of what is open
+  interpose approvals notify unmute             send again
 
 Channels are set as notifications.channels in interpose.yaml. The server sends: it must run.
 
@@ -37,40 +36,13 @@ _SPAN = re.compile(r"([0-9]{1,4})([mh])")
 _MOST_MINUTES = 1440
 
 
-class ListedChannel(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel, as the server tells it."""
-
-    name: str
-    kind: str
-    after: float
-    person: str = ""
-    failed: int = 0
-    problem: str = ""
-    at: datetime | None = None
-
-
-class ListedChannels(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them, and whether they are muted."""
-
-    channels: list[ListedChannel]
-    muted_until: datetime | None = None
-    muted_by: str = ""
-
-
-class ListedTryout(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a try-out."""
-
-    channel: str
-    kind: str
-    sent: bool
-    problem: str = ""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `notify` understands."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument("act", choices=("list", "test", "mute", "unmute"), help="what to do")
+    parser.add_argument(
+        "act", nargs="?", default="list", choices=("list", "test", "mute", "unmute"), help="what to do (default: list)"
+    )
     parser.add_argument(
         "words", metavar="TIME|NAME", nargs="*", help="mute: how long, such as 30m or 1h; test: channels"
     )
@@ -78,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose notify`."""
+    """Run `interpose approvals notify`."""
 
     def act() -> int:
         match args.act:
@@ -88,19 +60,19 @@ def run(args: argparse.Namespace) -> int:
                 return _mute(args, minutes_of(args.words))
             case "unmute":
                 _require_none(args)
-                return _told(args, _server(args).ask("DELETE", "notifications/mute", ListedChannels))
+                return _told(args, _server(args).do("unmute", NotificationsAnswer))
             case _:
                 _require_none(args)
                 return _told(args, _listed(args))
 
-    return answered("notify", args, act)
+    return answered("approvals notify", args, act)
 
 
 def minutes_of(words: list[str]) -> int:
     """How many minutes are meant. UsageError if it is no such time, or too long."""
     found = _SPAN.fullmatch(words[0]) if len(words) == 1 else None
     if found is None:
-        raise UsageError("say for how long: interpose notify mute 30m, or 1h")
+        raise UsageError("say for how long: interpose approvals notify mute 30m, or 1h")
     minutes = int(found[1]) * (60 if found[2] == "h" else 1)
     if not 1 <= minutes <= _MOST_MINUTES:
         raise UsageError("notifications are muted for 1 minute to 24 hours")
@@ -120,17 +92,17 @@ def _require_none(args: argparse.Namespace) -> None:
 
 
 def _mute(args: argparse.Namespace, minutes: int) -> int:
-    return _told(args, _server(args).ask("POST", "notifications/mute", ListedChannels, {"minutes": minutes}))
+    return _told(args, _server(args).do("mute", NotificationsAnswer, {"minutes": minutes}))
 
 
-def _listed(args: argparse.Namespace) -> ListedChannels:
+def _listed(args: argparse.Namespace) -> NotificationsAnswer:
     """As the server has it; without one, what is configured and what the store has."""
     config = load(args.config).config
     if (desk := server_named(args) or listening_desk(config)) is not None:
-        return desk.ask("GET", "notifications", ListedChannels)
+        return desk.do("channels", NotificationsAnswer)
     with kept_store(config) as store:
         channels = [
-            ListedChannel(
+            ShownChannel(
                 name=name, kind=one.kind, after=one.after, person=one.person, failed=how.failed, problem=how.problem,
                 at=how.at,
             )
@@ -139,11 +111,11 @@ def _listed(args: argparse.Namespace) -> ListedChannels:
         ]  # fmt: skip
         mute = read_mute(store, open_verifier(Path(config.approvals.key)))
     if mute is None or mute.until <= datetime.now(UTC):
-        return ListedChannels(channels=channels)
-    return ListedChannels(channels=channels, muted_until=mute.until, muted_by=mute.by)
+        return NotificationsAnswer(channels=channels)
+    return NotificationsAnswer(channels=channels, muted_until=mute.until, muted_by=mute.by)
 
 
-def _told(args: argparse.Namespace, found: ListedChannels) -> int:
+def _told(args: argparse.Namespace, found: NotificationsAnswer) -> int:
     if args.json:
         print_json(msgspec.to_builtins(found))
         return 0
@@ -153,11 +125,11 @@ def _told(args: argparse.Namespace, found: ListedChannels) -> int:
         print("no channel is set: see notifications.channels in `interpose help notifications`", file=sys.stderr)
     if found.muted_until is not None:
         until = f"{found.muted_until.astimezone():%Y-%m-%d %H:%M}"
-        print(f"muted until {until}, by {visible(found.muted_by)}; end it with: interpose notify unmute")
+        print(f"muted until {until}, by {visible(found.muted_by)}; end it with: interpose approvals notify unmute")
     return 0
 
 
-def channel_text(one: ListedChannel) -> str:
+def channel_text(one: ShownChannel) -> str:
     """A channel in one line."""
     after = f", after {one.after:g} s" if one.after else ""
     whose = f", for {visible(one.person)}" if one.person else ""
@@ -167,7 +139,7 @@ def channel_text(one: ListedChannel) -> str:
 
 def _test(args: argparse.Namespace, desk: ServerDesk) -> int:
     body = {"channels": args.words}
-    tried = desk.ask("POST", "notifications/test", dict[str, list[ListedTryout]], body, timeout=60.0)["tried"]
+    tried = desk.do("try-channels", TryoutAnswer, body, timeout=60.0).tried
     if args.json:
         print_json({"tried": msgspec.to_builtins(tried)})
     else:

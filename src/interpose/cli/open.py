@@ -7,8 +7,6 @@ import os
 import sys
 from pathlib import Path
 
-import msgspec
-
 from interpose.approvals.questions import spoken_id
 from interpose.cli.approvals_desk import EXIT_NOT_DONE, ServerDesk, answered, started_desk
 from interpose.cli.call_arguments import UsageError
@@ -16,8 +14,7 @@ from interpose.cli.verdict_text import visible
 from interpose.config.load import load
 from interpose.errors import NotProvenError
 from interpose.platforms.system import this_system
-
-HELP = "show the page in your browser, and let the browser in by the code that it shows"
+from interpose.service.operation_answers import PageAddress, Paired, SignedOut
 
 _EPILOG = """Your server is asked over its Unix socket; one is started if none runs. The browser shows a code, and you
 type it here. You prove to be no agent, as for an approval (approvals.proof). The browser is signed in for 12 hours, or
@@ -27,20 +24,6 @@ exit codes: 0 signed in; 1 no browser came with this code, or the proof was not 
 error, or a server that can't be reached; 78 a configuration that can't be loaded"""
 
 _LENGTH = 8
-
-
-class _Where(msgspec.Struct, frozen=True):
-    address: str
-
-
-class _LetIn(msgspec.Struct, frozen=True):
-    name: str
-    role: str
-    arrived: bool
-
-
-class _Ended(msgspec.Struct, frozen=True):
-    ended: int
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
             _require_code(args.code)
         desk = started_desk(load(args.config).config)
         if args.sign_out:
-            print(f"signed out: {desk.ask('DELETE', 'page/sessions', _Ended).ended}")
+            print(f"signed out: {desk.do('sign-out', SignedOut).ended}")
             return 0
         return _open(desk, args.code, browser=not args.no_browser)
 
@@ -72,14 +55,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(desk: ServerDesk, code: str, *, browser: bool) -> int:
-    address = desk.ask("POST", "page", _Where).address
+    address = desk.do("page", PageAddress).address
     if not code:
         print(f"The page is at {visible(address)}/")
         if browser and _has_screen():
             _show(f"{address}/")
         code = _typed()
     _require_code(code)
-    let_in = desk.ask_proven("page/pairings", _LetIn, {"pairing": code})
+    let_in = desk.do("pair", Paired, {"pairing": code})
     if not let_in.arrived:
         print(
             f"interpose open: no browser shows this code. Look at {visible(address)}/ and try again", file=sys.stderr

@@ -1,4 +1,4 @@
-"""`interpose operator`: how the person who answers proves to be no agent, stronger than by their terminal."""
+"""`interpose approvals operator`: how the person who answers proves to be no agent, stronger than by their terminal."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, operator_hand_over
+from interpose.cli.json_output import print_json
 from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
 from interpose.config.places import ORGANISATION
@@ -18,8 +19,6 @@ from interpose.config.settings import Config
 from interpose.errors import ConfigError, ServerError
 from interpose.install.situation import listening
 from interpose.proof.proof import kind_of
-
-HELP = "set up who answers: a passphrase, or a second system user"
 
 _EPILOG = """--passphrase asks for a passphrase and keeps its hash. --user NAME (as root) lets NAME alone answer for
 --for USER, over a socket that only NAME and the server reach. Each prints the lines for the configuration; with --write
@@ -38,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     acts = parser.add_subparsers(dest="act", metavar="act", required=True)
+    show = acts.add_parser("show", help="how an answer is proven here, and by whom")
+    show.add_argument("--json", action="store_true", help="print the answer as JSON")
     init = acts.add_parser("init", help="set it up")
     kind = init.add_mutually_exclusive_group(required=True)
     kind.add_argument("--passphrase", action="store_true", help="ask for a passphrase, twice and unseen")
@@ -45,15 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     init.add_argument("--for", dest="guarded", metavar="USER", help="whose server it is (default: who called sudo)")
     init.add_argument("--create", action="store_true", help="create the user NAME if there is none")
     init.add_argument("--write", action="store_true", help=f"with --user: write {ORGANISATION}, if it is not there yet")
-    init.add_argument("--config", metavar="FILE", help="read this file instead of the user's interpose.yaml")
+    for act in (show, init):
+        act.add_argument("--config", metavar="FILE", help="read this file instead of the user's interpose.yaml")
     operator_hand_over.add_arguments(acts.add_parser("handover", help=operator_hand_over.ABOUT))
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose operator`."""
+    """Run `interpose approvals operator`."""
     if args.act == "handover":
         return operator_hand_over.run(args)
     try:
+        if args.act == "show":
+            return _show(args)
         return _passphrase(args) if args.passphrase else _user(args)
     except ConfigError as error:
         code, problem = EXIT_CONFIG, f"a configuration that can't be loaded\n{error}"
@@ -61,8 +65,22 @@ def run(args: argparse.Namespace) -> int:
         code, problem = EXIT_INTERNAL, str(error)
     except (KeyError, ValueError) as error:
         code, problem = EXIT_USAGE, str(error.args[0])
-    print(f"interpose operator init: {visible_lines(problem)}", file=sys.stderr)
+    print(f"interpose approvals operator {args.act}: {visible_lines(problem)}", file=sys.stderr)
     return code
+
+
+def _show(args: argparse.Namespace) -> int:
+    settings = load(args.config).config.approvals
+    has_passphrase = Path(settings.passphrase_file).is_file()
+    if args.json:
+        shown = {"proof": settings.proof, "passphrase_set": has_passphrase}
+        print_json({**shown, "operator": settings.operator, "socket": settings.socket})
+        return 0
+    print(f"proof       {settings.proof}")
+    print(f"passphrase  {'set' if has_passphrase else 'none'}")
+    if settings.operator:
+        print(f"operator    {visible(settings.operator)}, over {visible(settings.socket)}")
+    return 0
 
 
 def _passphrase(args: argparse.Namespace) -> int:
@@ -102,7 +120,7 @@ def _taken_over(config: Config) -> str:
 
 def _user(args: argparse.Namespace) -> int:
     if os.geteuid() != 0:
-        raise ValueError("--user needs root: sudo interpose operator init --user NAME")
+        raise ValueError("--user needs root: sudo interpose approvals operator init --user NAME")
     guarded = _known(args.guarded or os.environ.get("SUDO_USER", ""), "--for")
     operator = _operator(args.user, create=args.create)
     if operator.pw_uid in (guarded.pw_uid, 0):

@@ -1,10 +1,9 @@
-"""`interpose operator handover`: let an agent ask ordinary questions at a prompt that may be answered by itself."""
+"""`interpose approvals operator handover`: let an agent ask at a prompt that may be answered by itself."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from datetime import datetime
 
 import msgspec
 
@@ -23,33 +22,18 @@ from interpose.cli.kept_store import was_kept
 from interpose.cli.verdict_text import visible
 from interpose.config.load import load
 from interpose.errors import NoQuestionError
+from interpose.service.operation_answers import BegunHandOver, HandOversAnswer
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 ABOUT = "let an agent ask ordinary questions at its own prompt, with `hooks.ask: host`"
-PATH = "operator/hand-overs"
 
-_EPILOG = """  interpose operator handover claude-code          begin it; you prove to be a person, as for approvals
-  interpose operator handover --list               which agents may ask, and where one ran something unasked
-  interpose operator handover claude-code --end    questions wait in the queue again; no proof is needed
+_EPILOG = """\
+  interpose approvals operator handover claude-code          begin it; you prove to be a person, as for approvals
+  interpose approvals operator handover --list               which agents may ask, and where one ran something unasked
+  interpose approvals operator handover claude-code --end    questions wait in the queue again; no proof is needed
 
 exit codes: 0 done; 1 there is nothing to end, or the proof was not enough; 64 wrong usage; 70 internal error, or a
 server that can't be reached; 78 a configuration that can't be loaded"""
-
-
-class ShownHandOver(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent that may ask, as the server tells it."""
-
-    host: str
-    by: str
-    begun: datetime
-
-
-class ShownHandOvers(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them."""
-
-    hand_overs: list[ShownHandOver]
-    counts: bool
-    ended: list[str]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose operator handover`."""
+    """Run `interpose approvals operator handover`."""
 
     def act() -> int:
         if args.listed or not args.agent:
@@ -75,28 +59,28 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"{args.agent!r} has no prompt to which questions can be handed over")
         return _end(args, _server(args)) if args.end else _begin(args, _server(args))
 
-    return answered("operator", args, act)
+    return answered("approvals operator", args, act)
 
 
 def _server(args: argparse.Namespace) -> ServerDesk:
     return server_named(args) or started_desk(load(args.config).config)
 
 
-def _look(args: argparse.Namespace) -> ShownHandOvers:
+def _look(args: argparse.Namespace) -> HandOversAnswer:
     """What a server says. In a home in which nothing was kept yet there is nothing, and no server is started for it."""
     found = server_named(args)
     if found is None:
         config = load(args.config).config
         found = listening_desk(config) or (started_desk(config) if was_kept(config) else None)
     return (
-        ShownHandOvers(hand_overs=[], counts=False, ended=[])
+        HandOversAnswer(hand_overs=[], counts=False, ended=[])
         if found is None
-        else found.ask("GET", PATH, ShownHandOvers)
+        else found.do("hand-overs", HandOversAnswer)
     )
 
 
 def _begin(args: argparse.Namespace, desk: ServerDesk) -> int:
-    made = desk.ask_proven(PATH, ShownHandOver, {"host": args.agent})
+    made = desk.do("hand-over", BegunHandOver, {"host": args.agent})
     if args.json:
         print_json(msgspec.to_builtins(made))
         return 0
@@ -104,7 +88,7 @@ def _begin(args: argparse.Namespace, desk: ServerDesk) -> int:
     print(
         f"{facts.title} may ask ordinary questions at its own prompt in mode {', '.join(facts.hands_over_in)}, where "
         "`hooks.ask: host` is set.\nInterpose does not see who answers there. If it runs a call without asking, the "
-        f"result is withheld and this ends.\nEnd it with: interpose operator handover {made.host} --end"
+        f"result is withheld and this ends.\nEnd it with: interpose approvals operator handover {made.host} --end"
     )
     return 0
 
@@ -126,9 +110,11 @@ def _list(args: argparse.Namespace) -> int:
 
 def _end(args: argparse.Namespace, desk: ServerDesk) -> int:
     try:
-        desk.ask("DELETE", f"{PATH}/{args.agent}", dict[str, object])
+        desk.do("end-hand-over", dict[str, object], host=args.agent)
     except NoQuestionError:
-        print(f"interpose operator handover: nothing is handed over to {visible(args.agent)}", file=sys.stderr)
+        print(
+            f"interpose approvals operator handover: nothing is handed over to {visible(args.agent)}", file=sys.stderr
+        )
         return EXIT_NOT_DONE
     if args.json:
         print_json({"host": args.agent, "ended": True})

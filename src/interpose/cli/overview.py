@@ -1,9 +1,10 @@
-"""`interpose --help`: every verb, by what people do with it. Printed at once, so nothing heavy is imported."""
+"""`interpose` alone and `interpose --help`. Printed at once, so nothing heavy is imported."""
 
 from __future__ import annotations
 
 from interpose.cli.terminal import bold, page_width, wrapped
-from interpose.cli.verbs import GROUPS, HELPS
+from interpose.cli.verbs import FIRST, GROUPS, HELPS
+from interpose.command_line import VERBS, below
 
 _HEAD = "The layer between AI agents and their tools: it allows, rewrites, asks about or refuses every call."
 _TAIL = (
@@ -15,14 +16,27 @@ _TAIL = (
 
 
 def overview() -> str:
-    """The page."""
+    """Every verb, by what people do with it."""
     across = page_width()
     indent = max(map(len, HELPS)) + 4
     lines = ["usage: interpose VERB [options]", "", *wrapped(_HEAD, across), ""]
     for title, (example, verbs) in GROUPS.items():
         lines.append(f"{bold(f'{title:{indent + 9}}')} $ {example}")
-        for verb, line in verbs.items():
-            lines += wrapped(line, across, first=f"  {verb:{indent - 2}}", later=" " * indent)
+        for verb in verbs:
+            lines += wrapped(HELPS[verb], across, first=f"  {verb:{indent - 2}}", later=" " * indent)
+            if rows := below(VERBS[verb]):
+                names = f"below it: {', '.join(row.path[-1] for row in rows)}"
+                lines += wrapped(names, across, first=" " * indent, later=" " * indent)
         lines.append("")
     lines += [f"{words:{indent + 9}} {meaning}" for words, meaning in _TAIL]
     return "\n".join(lines)
+
+
+def beginning() -> str:
+    """What a new user needs."""
+    across = page_width()
+    indent = max(map(len, FIRST)) + 4
+    lines = ["usage: interpose VERB [options]", "", *wrapped(_HEAD, across), ""]
+    for verb, line in FIRST.items():
+        lines += wrapped(line, across, first=f"  {verb:{indent - 2}}", later=" " * indent)
+    return "\n".join([*lines, "", "`interpose --help` shows every verb, `interpose help` the documentation."])

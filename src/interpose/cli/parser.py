@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, NoReturn
 
 from interpose.cli.suggestions import did_you_mean, shown, unknown
 from interpose.cli.terminal import WIDEST, page_width, wrapped
+from interpose.cli.verbs import about
+from interpose.command_line import OwnVerb, below
 
 EXIT_USAGE = 64
 
@@ -51,6 +54,19 @@ class Parser(argparse.ArgumentParser):
         """As in the parent, with verbs whose pages say what they do."""
         return super().add_subparsers(action=Acts, **options)
 
+    below: tuple[OwnVerb, ...] = ()
+    """Verbs below this one that have a parser of their own."""
+
+    def show_below(self, verbs: Sequence[OwnVerb]) -> None:
+        """Name verbs in the help that are found before this parser is asked."""
+        self.below = tuple(verbs)
+        if verbs:
+            shown = self.add_argument_group("below it, each with a --help of its own")
+            for verb in verbs:
+                shown._group_actions.append(  # noqa: SLF001 - argparse has no way to show what it does not parse
+                    argparse.Action([], verb.path[-1], metavar=verb.path[-1], help=verb.help)
+                )
+
     def format_help(self) -> str:
         """The page about this verb."""
         self.formatter_class = WrappedHelp
@@ -85,6 +101,7 @@ class Parser(argparse.ArgumentParser):
             is_verb = isinstance(action, argparse._SubParsersAction)  # noqa: SLF001 - no other way
             what = "verb" if is_verb else "value" if action.option_strings else action.dest
             known = [str(choice) for choice in action.choices]
+            known += [verb.path[-1] for verb in self.below] if is_verb else []
             raise argparse.ArgumentError(action if what == "value" else None, unknown(what, str(value), known))
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
@@ -98,9 +115,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and end."""
-        acts = self.acts()
-        if acts and message == "the following arguments are required: act":
-            message = f"missing subcommand: {', '.join(acts)}"
         self.print_usage(sys.stderr)
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\n`{self.prog} --help` says more.\n")
 
@@ -114,3 +128,11 @@ class Parser(argparse.ArgumentParser):
             if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse has no other name for it
                 return dict(action.choices)
         return {}
+
+
+def parser_of(verb: OwnVerb, module: ModuleType) -> Parser:
+    """The parser of a verb, from its module."""
+    parser = Parser(prog=f"interpose {verb.name}", description=about(verb))
+    module.add_arguments(parser)
+    parser.show_below(below(verb))
+    return parser

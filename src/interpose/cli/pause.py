@@ -1,12 +1,10 @@
-"""`interpose pause`: for a while, questions are answered with yes. What is refused stays refused."""
+"""`interpose approvals pause`: for a while, questions are answered with yes. What is refused stays refused."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
-from datetime import datetime
-from urllib.parse import quote
 
 import msgspec
 
@@ -20,12 +18,12 @@ from interpose.cli.verdict_text import visible
 from interpose.config.load import load
 from interpose.errors import NoQuestionError, NotProvenError
 from interpose.install.situation import standing_pauses
+from interpose.service.operation_answers import Pause, PausesAnswer
 
-HELP = "answer questions with yes for a while (10m, 8h at most); denies stand, it is recorded, and it ends by itself"
-
-_EPILOG = """  interpose pause 10m --reason "moving files"    begin one; it needs the same proof as an approval
-  interpose pause list                           the pauses that count now
-  interpose pause end ID                         end one before its time; no proof is needed
+_EPILOG = """\
+  interpose approvals pause 10m --reason "moving files"    begin one; it needs the same proof as an approval
+  interpose approvals pause list                           the pauses that count now
+  interpose approvals pause end ID                         end one before its time; no proof is needed
 
 While a pause holds, what would be a question is let through, and its record names the pause. Refusals stay. So do
 questions that certain people must answer (`approvers`), and those about what guards the agent.
@@ -37,22 +35,14 @@ _SPAN = re.compile(r"([0-9]{1,4})([mh])")
 _MOST_MINUTES = 480
 
 
-class ShownPause(msgspec.Struct, frozen=True, kw_only=True):
-    """A pause, as the server tells it."""
-
-    id: str
-    by: str
-    begun: datetime
-    ends: datetime
-    agent: str = ""
-    reason: str = ""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `pause` understands."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument("act", metavar="TIME|list|end", help="how long, such as 10m or 2h; or list, or end")
+    parser.add_argument(
+        "act", metavar="TIME|list|end", nargs="?", default="list",
+        help="how long, such as 10m or 2h; or list (the default), or end",
+    )  # fmt: skip
     parser.add_argument("id", metavar="ID", nargs="?", default="", help="the pause that ends")
     parser.add_argument("--agent", default="", metavar="NAME", help="for this agent alone, as records name it")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
@@ -60,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose pause`."""
+    """Run `interpose approvals pause`."""
 
     def act() -> int:
         match args.act:
@@ -73,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
                 _require_no_id(args)
                 return _begin(args, minutes_of(args.act))
 
-    return answered("pause", args, act)
+    return answered("approvals pause", args, act)
 
 
 def minutes_of(text: str) -> int:
@@ -87,7 +77,7 @@ def minutes_of(text: str) -> int:
     return minutes
 
 
-def pause_text(pause: ShownPause) -> str:
+def pause_text(pause: Pause) -> str:
     """A pause in one line."""
     whose = f", of {visible(pause.agent)} alone" if pause.agent else ""
     why = f": {visible(pause.reason)}" if pause.reason else ""
@@ -108,11 +98,11 @@ def _require_no_id(args: argparse.Namespace) -> None:
 
 def _begin(args: argparse.Namespace, minutes: int) -> int:
     body = {"minutes": minutes, "agent": args.agent, "reason": args.reason}
-    pause = _server(args).ask_proven("pause", ShownPause, body)
+    pause = _server(args).do("pause", Pause, body)
     if args.json:
         print_json(msgspec.to_builtins(pause))
     else:
-        print(f"paused: {pause_text(pause)}\nend it with: interpose pause end {pause.id}")
+        print(f"paused: {pause_text(pause)}\nend it with: interpose approvals pause end {pause.id}")
     return 0
 
 
@@ -128,25 +118,25 @@ def _list(args: argparse.Namespace) -> int:
     return 0
 
 
-def _standing(args: argparse.Namespace) -> list[ShownPause]:
+def _standing(args: argparse.Namespace) -> list[Pause]:
     """What the server has; without one, what the store has."""
     config = load(args.config).config
     if (desk := server_named(args) or listening_desk(config)) is not None:
-        return desk.ask("GET", "pause", dict[str, list[ShownPause]])["pauses"]
+        return desk.do("pauses", PausesAnswer).pauses
     with kept_store(config) as store:
         return [
-            ShownPause(id=one.id, by=one.by, begun=one.given, ends=one.ends, agent=one.agent, reason=one.comment)
+            Pause(id=one.id, by=one.by, begun=one.given, ends=one.ends, agent=one.agent, reason=one.comment)
             for one in standing_pauses(config, store)
         ]
 
 
 def _end(args: argparse.Namespace, desk: ServerDesk) -> int:
     if not args.id:
-        raise UsageError("say which one: interpose pause end ID (see interpose pause list)")
+        raise UsageError("say which one: interpose approvals pause end ID (see interpose approvals pause list)")
     try:
-        desk.ask("DELETE", f"pause/{quote(spoken_id(args.id), safe='')}", dict[str, object])
+        desk.do("end-pause", dict[str, object], id=spoken_id(args.id))
     except NoQuestionError:
-        print(f"interpose pause end: there is no pause {visible(args.id)}", file=sys.stderr)
+        print(f"interpose approvals pause end: there is no pause {visible(args.id)}", file=sys.stderr)
         return EXIT_NOT_DONE
     if args.json:
         print_json({"id": args.id, "ended": True})

@@ -1,4 +1,4 @@
-"""`interpose pins`: what MCP servers showed when they were trusted, what they show now, and a person's word on it."""
+"""`interpose mcp pins`: what MCP servers showed when they were trusted and show now, and a person's word."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import NoQuestionError
 from interpose.pins.pin_rows import PinRow
-
-HELP = "what MCP servers behind the gateway may show: list, show, approve, reject, forget"
 
 EPILOG = """What a server shows first is trusted, unless something is odd about it. What it changes or adds later is
 held until you say yes. To say yes you prove to be no agent, as with `interpose approvals`; if no server runs, one is
@@ -59,9 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose pins`."""
+    """Run `interpose mcp pins`."""
     args.act = args.act or "list"
-    return answered("pins", args, lambda: _ACTS[args.act](args, pins_place(args)))
+    return answered("mcp pins", args, lambda: _ACTS[args.act](args, pins_place(args)))
 
 
 def _list(args: argparse.Namespace, place: PinsPlace) -> int:
@@ -81,7 +79,7 @@ def _list(args: argparse.Namespace, place: PinsPlace) -> int:
             file=sys.stderr,
         )
     if any(row.waits for row in shown):
-        print("look with `interpose pins show SERVER [TOOL]`, then approve or reject", file=sys.stderr)
+        print("look with `interpose mcp pins show SERVER [TOOL]`, then approve or reject", file=sys.stderr)
     return 0
 
 
@@ -124,7 +122,7 @@ def _rows(args: argparse.Namespace, place: PinsPlace) -> list[PinRow]:
     """Those of the server that is named. Raises NoQuestionError if there is none."""
     if rows := list(place.rows(args.server_name)):
         return rows
-    # `interpose wrap` has pins for each command line, and nobody types what tells them apart.
+    # `interpose mcp wrap` has pins for each command line, and nobody types what tells them apart.
     like = sorted({row.server for row in place.rows("") if row.server.startswith(f"{args.server_name}@")})
     there = f"; there is {', '.join(visible(name) for name in like[:5])}" if like else ""
     raise NoQuestionError(f"nothing is known of a server {args.server_name!r}{there}")
@@ -143,7 +141,7 @@ def _to_decide(rows: Sequence[PinRow], args: argparse.Namespace) -> list[PinRow]
     wanted = _wanted(rows, args)
     if (tampered := next((row for row in wanted if row.state == "tampered"), None)) is not None:
         raise UsageError(
-            f"{tampered.oddities[0]}. Nothing of it can be approved: look why, then `interpose pins forget "
+            f"{tampered.oddities[0]}. Nothing of it can be approved: look why, then `interpose mcp pins forget "
             f"{args.server_name}`"
         )
     chosen = wanted if args.names else [row for row in wanted if row.waits]

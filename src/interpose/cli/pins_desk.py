@@ -9,7 +9,6 @@ from typing import Protocol
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct
 
 from interpose.cli.approvals_desk import ServerDesk, listening_desk, server_named, started_desk
 from interpose.cli.kept_store import kept_store
@@ -19,12 +18,8 @@ from interpose.errors import InterposeError, text_of
 from interpose.ledger.keys import load_keys
 from interpose.pins.pin_desk import PinChoice, PinDesk
 from interpose.pins.pin_files import PinFiles
-from interpose.pins.pin_rows import PinRow, rows_of
+from interpose.pins.pin_rows import PinRow, PinsAnswer, rows_of
 from interpose.service.pin_records import pins_directory
-
-
-class _Rows(Struct, frozen=True):
-    pins: list[PinRow]
 
 
 class PinsPlace(Protocol):
@@ -51,21 +46,21 @@ class ServedPins:
 
     def rows(self, server: str = "") -> list[PinRow]:
         """The pins of all servers, or of one."""
-        return self._desk.ask("GET", f"pins?server={quote(server, safe='')}" if server else "pins", _Rows).pins
+        return self._desk.do("pins", PinsAnswer, query=f"server={quote(server, safe='')}" if server else "").pins
 
     def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say yes. The server knows by whom, and asks for proof."""
         body = {"items": msgspec.to_builtins(choices)}
-        return self._desk.ask_proven(f"pins/{quote(server, safe='')}/approve", _Rows, body).pins
+        return self._desk.do("approve-pins", PinsAnswer, body, server=server).pins
 
     def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say no."""
         body = {"items": msgspec.to_builtins(choices)}
-        return self._desk.ask("POST", f"pins/{quote(server, safe='')}/reject", _Rows, body).pins
+        return self._desk.do("reject-pins", PinsAnswer, body, server=server).pins
 
     def forget(self, server: str) -> None:
         """Forget a server."""
-        self._desk.ask_proven(f"pins/{quote(server, safe='')}/forget", dict[str, object], {})
+        self._desk.do("forget-pins", dict[str, object], {}, server=server)
 
 
 class KeptPins:
@@ -117,10 +112,10 @@ def pins_waiting(config: Config) -> str:
         return f"pins of MCP servers can't be read: {text_of(error)}"
     tampered = sorted({row.server for row in rows if row.state == "tampered"})
     if tampered:
-        return f"pins of {', '.join(tampered)} were tampered with: interpose pins"
+        return f"pins of {', '.join(tampered)} were tampered with: interpose mcp pins"
     waiting = [row for row in rows if row.waits]
     if not waiting:
         return ""
     servers = ", ".join(sorted({row.server for row in waiting}))
     what = "1 definition of an MCP server waits" if len(waiting) == 1 else f"{len(waiting)} definitions wait"
-    return f"{what} for you ({servers}): interpose pins"
+    return f"{what} for you ({servers}): interpose mcp pins"

@@ -26,8 +26,6 @@ from interpose.policy_trials.case_files import is_case_file
 from interpose.policy_trials.lint import Remark, lint
 from interpose.policy_trials.trials import Trial, pack_texts, run_trials
 
-HELP = "switch packs of rules on and off; test rule files, and read them for mistakes"
-
 EXIT_FAILED = 1
 
 _EPILOG = """exit codes: 0 done or clean, 1 a test failed or lint has remarks, 64 wrong usage, 70 internal error,

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from interpose.service.service import Service
     from interpose.surfaces.model_proxy.upstreams import Upstream
 
-HELP = "stand between an agent without hooks and its model: judge calls in answers, hide secrets in results"
-
 EXIT_NOT_EXECUTABLE = 126
 EXIT_NOT_FOUND = 127
 

@@ -1,4 +1,4 @@
-"""`interpose redact`: a filter that hides secrets, for text or for rows of JSON."""
+"""`interpose audit redact`: a filter that hides secrets, for text or for rows of JSON."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from interpose.cli.verdict_text import visible
 from interpose.secrets import Redactor
 from interpose.secrets.catalogue import catalogue
 from interpose.secrets.stream import StreamRedactor
-
-HELP = "hide secrets in text that passes through"
 
 EXIT_BAD_ROWS = 65
 _CHUNK = 1 << 16
@@ -43,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose redact`."""
+    """Run `interpose audit redact`."""
     try:
         if args.list:
             print("\n".join(catalogue()))
@@ -57,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         raise  # not an error of ours: see cli/__init__.py
     except (OSError, ValueError) as error:
         said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-        print(f"interpose redact: {visible(said)}", file=sys.stderr)
+        print(f"interpose audit redact: {visible(said)}", file=sys.stderr)
         return EXIT_USAGE
 
 

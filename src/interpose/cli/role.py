@@ -1,4 +1,4 @@
-"""`interpose role`: what a role may do with a tool, a file or a command, and why."""
+"""`interpose governance role`: what a role may do with a tool, a file or a command, and why."""
 
 from __future__ import annotations
 
@@ -19,21 +19,19 @@ from interpose.cli.governance_text import rulings_page
 from interpose.cli.json_output import print_json
 from interpose.cli.suggestions import unknown
 from interpose.cli.terminal import colours_wanted
-from interpose.cli.verdict_text import Ink
+from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import InvalidCallError, UnloadableError
 from interpose.governance.role_check import decision_of, rulings_for_role
 from interpose.governance.rulings import Ruling
 from interpose.types import Context, ToolCall
-
-HELP = "say what a role may do with a tool, a file or a command, and why"
 
 EXIT_CODES = {"allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
 
 _EPILOG = """It is asked what governance.yaml says to a role: its tools, its scopes, its commands. Guards and rules are
 asked by `interpose check`. Nothing is executed and nothing is recorded.
 
-exit codes: 0 allowed or only noted, 1 asked, 2 denied, 64 wrong usage, 78 a governance.yaml that can't be loaded, or
-none"""
+exit codes: 0 done, allowed or only noted, 1 asked, 2 denied, 64 wrong usage, 78 a governance.yaml that can't be
+loaded, or none"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     acts = parser.add_subparsers(dest="act", metavar="act", required=True)
+    listing = acts.add_parser("list", help="the roles that hold here")
+    listing.add_argument("--file", metavar="FILE", help="read this file instead of those that hold here")
+    listing.add_argument("--json", action="store_true", help="print the answer as JSON")
     check = acts.add_parser(
         "check", help="say whether a role may use a tool, what to do instead, and what that rests on"
     )
@@ -60,14 +61,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose role`."""
+    """Run `interpose governance role`."""
     try:
-        return _check(args)
+        return _list(args) if args.act == "list" else _check(args)
     except (UsageError, InvalidCallError) as error:
-        print(f"interpose role check: {error}", file=sys.stderr)
+        print(f"interpose governance role {args.act}: {error}", file=sys.stderr)
         return EXIT_USAGE
     except UnloadableError as error:
-        return unloadable("role check", error, as_json=args.json)
+        return unloadable(f"governance role {args.act}", error, as_json=args.json)
+
+
+def _list(args: argparse.Namespace) -> int:
+    books = books_here(args.file, os.getcwd())  # noqa: PTH109 - a plain text
+    names = [*dict.fromkeys(name for book in books for name in book.roles)]
+    if args.json:
+        print_json({"roles": names})
+    else:
+        print("\n".join(map(visible, names)))
+    return 0
 
 
 def _check(args: argparse.Namespace) -> int:

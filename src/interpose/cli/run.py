@@ -28,8 +28,6 @@ from interpose.config.settings import Config
 from interpose.errors import ApprovalError, ConfigError, InterposeError, StoreError, UnloadableError, text_of
 from interpose.types import ToolCall
 
-HELP = "run a command if the rules let it"
-
 EXIT_DENIED = 77
 EXIT_NOT_EXECUTABLE = 126
 EXIT_NOT_FOUND = 127

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from interpose.config.load import Loaded
     from interpose.service.service import Service
 
-HELP = "start the decision server: an HTTP API on loopback and a Unix socket"
-
 EXIT_UNAVAILABLE = 69
 
 _EPILOG = """SIGTERM and Ctrl-C stop it when every accepted request is answered, or 10 seconds after

@@ -1,4 +1,4 @@
-"""`interpose session`: agents' sessions, how they stand, and a person's word that stops one or lets it go on."""
+"""`interpose governance session`: agents' sessions, how they stand, a person's word that stops one or lets it go on."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from interpose.cli.session_text import detail_text, table
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.governance.session_views import SHOWN_STATES, GovernedDetail
-
-HELP = "agents' sessions and how they stand: list, show, halt one, or let a halted one go on"
 
 EPILOG = """A halted session's tools are stopped; reading still works. To let it go on you prove to be no agent, as with
 `interpose approvals`. Without a server sessions are shown from the store; to halt or lift one, a server is started.
@@ -51,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose session`."""
-    return answered("session", args, lambda: _ACTS[args.act](args, session_place(args)))
+    """Run `interpose governance session`."""
+    return answered("governance session", args, lambda: _ACTS[args.act](args, session_place(args)))
 
 
 def _list(args: argparse.Namespace, place: SessionPlace) -> int:

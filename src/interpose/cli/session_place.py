@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 from urllib.parse import quote
 
-from msgspec import Struct
-
 from interpose.cli.approvals_desk import ServerDesk, listening_desk, server_named, started_desk
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.kept_store import kept_store
@@ -19,7 +17,7 @@ from interpose.config.settings import Config
 from interpose.governance.session_keeper import SessionKeeper
 from interpose.governance.session_views import GovernedDetail
 from interpose.ledger.times import moment_ns
-from interpose.service.seen_sessions import SeenSession, seen_sessions
+from interpose.service.seen_sessions import SeenSession, SessionsAnswer, seen_sessions
 from interpose.service.session_desk import SessionDesk
 from interpose.store.protocols import Store
 
@@ -42,10 +40,6 @@ class SessionPlace(Protocol):
         """Let it go on."""
 
 
-class _SessionList(Struct, frozen=True):
-    sessions: list[SeenSession]
-
-
 class ServedSessions:
     """The sessions of a server."""
 
@@ -55,19 +49,19 @@ class ServedSessions:
     def sessions(self, since: str, state: str, limit: int) -> list[SeenSession]:
         """Sessions that were active since then, the last active first."""
         wanted = f"since={quote(since, safe='')}&limit={limit}" + (f"&state={state}" if state else "")
-        return self._desk.ask("GET", f"sessions?{wanted}", _SessionList).sessions
+        return self._desk.ask("GET", f"sessions?{wanted}", SessionsAnswer).sessions
 
     def session(self, id: str) -> GovernedDetail:
         """One governed session."""
-        return self._desk.ask("GET", f"sessions/{_segment(id)}/governance", GovernedDetail)
+        return self._desk.do("session", GovernedDetail, id=id)
 
     def halt(self, id: str, reason: str) -> GovernedDetail:
         """Stop its tools. The server knows by whom."""
-        return self._desk.ask("POST", f"sessions/{_segment(id)}/halt", GovernedDetail, {"reason": reason})
+        return self._desk.do("halt", GovernedDetail, {"reason": reason}, id=id)
 
     def lift(self, id: str, comment: str) -> GovernedDetail:
         """Let it go on. The server asks for proof."""
-        return self._desk.ask_proven(f"sessions/{_segment(id)}/lift", GovernedDetail, {"comment": comment})
+        return self._desk.do("lift", GovernedDetail, {"comment": comment}, id=id)
 
 
 class OwnSessions:
@@ -110,7 +104,3 @@ def session_place(args: argparse.Namespace) -> SessionPlace:
     """The sessions that are meant. Raises UsageError or ConfigError."""
     named = server_named(args)
     return OwnSessions(load(args.config).config) if named is None else ServedSessions(named)
-
-
-def _segment(id: str) -> str:
-    return quote(id, safe="")

@@ -29,8 +29,6 @@ from interpose.install.running_agents import running_agents
 from interpose.install.situation import Situation, situation
 from interpose.install.unguarded import Unguarded, switched_off, unasked_work
 
-HELP = "show in one screen what holds here: rules, server, ledger, questions, agents, and what stands in their way"
-
 _Targets = list[tuple[InstallTarget, Installed | None]]
 _EPILOG = """`interpose doctor` tries the hooks out.
 

@@ -1,4 +1,4 @@
-"""`interpose token`: who may ask the server, one token for each. Made, listed and taken back."""
+"""`interpose serve token`: who may ask the server, one token for each. Made, listed and taken back."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from interpose.config.load import load
 from interpose.errors import ConfigError, ServerError, text_of
 from interpose.surfaces.http_server.messages import Role
 from interpose.surfaces.http_server.tokens import Token, Tokens, open_tokens, read_tokens, require_name
-
-HELP = "make, list and take back the tokens of those who may ask the server"
 
 EXIT_NOT_DONE = 1
 TIMEOUT = 5.0
@@ -58,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose token`."""
+    """Run `interpose serve token`."""
     try:
         config = load(args.config).config
         server = config.server
@@ -78,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         code, problem = EXIT_CONFIG, f"a configuration that can't be loaded\n{error}"
     except (ServerError, OSError) as error:
         code, problem = EXIT_INTERNAL, text_of(error)
-    print(f"interpose token {args.act}: {visible_lines(problem)}", file=sys.stderr)
+    print(f"interpose serve token {args.act}: {visible_lines(problem)}", file=sys.stderr)
     return code
 
 
@@ -130,12 +128,14 @@ def _list(args: argparse.Namespace, file: Path) -> int:
         print_json([{"name": one.name, "role": one.role, "until": _shown(one), "ended": one.ended} for one in entries])
         return 0
     if not entries:
-        print("there are no tokens yet: `interpose token new NAME` makes one", file=sys.stderr)
+        print("there are no tokens yet: `interpose serve token new NAME` makes one", file=sys.stderr)
         return 0
     width = max(len(one.name) for one in entries)
     for one in entries:
         ends = f"  ended {_shown(one)}" if one.ended else f"  until {_shown(one)}" if one.until else ""
         print(f"{one.name:{width}}  {one.role}{ends}")
+    if not entries:
+        print("there are no tokens yet: `interpose serve token new NAME` makes one", file=sys.stderr)
     return 0
 
 
@@ -146,7 +146,7 @@ def _shown(token: Token) -> str:
 def _revoke(args: argparse.Namespace, file: Path, sockets: tuple[str, ...]) -> int:
     known = _kept(file)
     if all(token.name != args.name for token in known.entries):
-        print(f"interpose token revoke: there is no token of {visible(args.name)}", file=sys.stderr)
+        print(f"interpose serve token revoke: there is no token of {visible(args.name)}", file=sys.stderr)
         return EXIT_NOT_DONE
     if len(known.entries) == 1:
         raise UsageError("it is the only token; make another one first")

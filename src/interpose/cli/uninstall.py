@@ -11,8 +11,6 @@ from interpose.config.load import Loaded
 from interpose.install.places import InstallTarget
 from interpose.install.plan import plan_uninstall
 
-HELP = "take Interpose out of an agent's hooks; nothing else in the file changes"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `uninstall` understands."""

@@ -1,4 +1,4 @@
-"""`interpose wrap -- COMMAND ...`: one MCP server behind the pipeline, with nothing to configure."""
+"""`interpose mcp wrap -- COMMAND ...`: one MCP server behind the pipeline, with nothing to configure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from interpose.cli.gateway_running import run_gateway
 if TYPE_CHECKING:
     from interpose.config.gateway_servers import GatewayServer
     from interpose.config.settings import Config
-
-HELP = "put one MCP server behind the rules: start it, and stand between it and its client"
 
 _EPILOG = """Put it in front of the command in your agent's MCP configuration:
 
@@ -39,7 +37,7 @@ _AFFIX = re.compile(r"^(?:mcp-server-|server-|mcp-)|(?:-mcp-server|-server|-mcp)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `wrap` understands."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.usage = "interpose wrap [--name NAME] [--config FILE] -- COMMAND [ARG ...]"
+    parser.usage = "interpose mcp wrap [--name NAME] [--config FILE] -- COMMAND [ARG ...]"
     parser.epilog = _EPILOG
     parser.add_argument("--name", help="what rules and the ledger call the server (default: made from the command)")
     parser.add_argument("--config", metavar="FILE", help="read this file instead of the user's interpose.yaml")
@@ -47,10 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `interpose wrap`."""
+    """Run `interpose mcp wrap`."""
     words = args.command[1:]
     if args.command[:1] != ["--"] or not words:
-        print("interpose wrap: give the server behind `--`: interpose wrap -- npx some-server", file=sys.stderr)
+        print("interpose mcp wrap: give the server behind `--`: interpose mcp wrap -- npx some-server", file=sys.stderr)
         return EXIT_USAGE
     name = args.name or name_of(words)
 
@@ -70,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError((f"--name {why}",))
         return one
 
-    return run_gateway("wrap", load, servers, transparent=True)
+    return run_gateway("mcp wrap", load, servers, transparent=True)
 
 
 def name_of(words: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ Globs = tuple[Annotated[str, Meta(min_length=1, max_length=256)], ...]
 
 
 class GatewayHttp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`interpose gateway --http`. Whom it lets in stands in `server`, as for the decision server."""
+    """`interpose mcp gateway --http`. Whom it lets in stands in `server`, as for the decision server."""
 
     host: Annotated[str, Meta(min_length=1, description="address to listen on")] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535, description="port to listen on; 0 takes any free one")] = 8090
@@ -76,7 +76,7 @@ class GatewayDecisions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Literal["first-use", "ask"],
         Meta(
             description="`first-use`: what a server shows first is trusted unless it is odd, and what it changes later "
-            "waits for a person (`interpose pins`); `ask`: what it shows first waits, too"
+            "waits for a person (`interpose mcp pins`); `ask`: what it shows first waits, too"
         ),
     ] = "first-use"
     show: Annotated[Globs, Meta(description="`server__tool` globs; if any are set, no other tool is there")] = ()

@@ -206,7 +206,7 @@ class ApprovalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def __post_init__(self) -> None:
         if self.proof == "user" and not (self.operator and self.socket):
             raise ValueError(
-                "approvals: proof `user` needs operator and socket; run: interpose operator init --user NAME"
+                "approvals: proof `user` needs operator and socket; run: interpose approvals operator init --user NAME"
             )
 
 
@@ -235,7 +235,7 @@ class HookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Meta(
             description="in modes in which something else than a person may answer an agent's prompt (`auto` of "
             "Claude Code): `queue`: questions wait in our queue; `host`: ordinary ones go to that prompt, once a "
-            "person has run `interpose operator handover HOST`"
+            "person has run `interpose approvals operator handover HOST`"
         ),
     ] = "queue"
 

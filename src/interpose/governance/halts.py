@@ -74,4 +74,4 @@ def how_to_lift(session_id: str) -> str:
     from shlex import quote
 
     name = one_line(session_id)[:200]
-    return f"interpose session lift {'-- ' if name.startswith('-') else ''}{quote(name)}"
+    return f"interpose governance session lift {'-- ' if name.startswith('-') else ''}{quote(name)}"

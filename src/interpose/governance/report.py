@@ -242,7 +242,7 @@ def _advice(
         made.append(
             Advice(
                 text=f"{plural(len(halts), 'session')} would have been halted: look at them with "
-                "`interpose session show ID`; if they were honest work, raise the numbers under `stalls`",
+                "`interpose governance session show ID`; if they were honest work, raise the numbers under `stalls`",
                 calls=len(halts),
             )
         )

@@ -21,7 +21,9 @@ _CODE = frozenset({"code", "script", "source", "program", "query", "sql", "state
 """Arguments that hold a program text."""
 _SCHEMES = ("sqlite:", "file:", "duckdb:", "jdbc:")
 _WEB = ("http://", "https://")
-INSTEAD = "Ask the user to do it. What Interpose decides can be asked with `interpose check` and `interpose explain`."
+INSTEAD = (
+    "Ask the user to do it. What Interpose decides can be asked with `interpose check` and `interpose check --explain`."
+)
 
 
 def judge_named(call: ToolCall, starts: tuple[str, ...], home: str, lookup: Lookup) -> Allow | Confirm | Deny:

@@ -176,10 +176,13 @@ class GatewayStanding(Struct, frozen=True, kw_only=True):
         if self.problem:
             return f"{self.title}: {self.problem}"
         if not self.starts:
-            return f"{self.title} does not start the gateway any more; once more: interpose gateway install {self.host}"
+            once_more = f"interpose mcp gateway install {self.host}"
+            return f"{self.title} does not start the gateway any more; once more: {once_more}"
         if self.past:
             named = ", ".join(self.past)
-            return f"{self.title} starts {named} past the gateway; to take over: interpose gateway install {self.host}"
+            return (
+                f"{self.title} starts {named} past the gateway; to take over: interpose mcp gateway install {self.host}"
+            )
         return f"{self.title} starts its MCP servers through the gateway"
 
 

@@ -43,7 +43,8 @@ REMEDIES = {
     "chain": "`interpose audit verify` shows where; `interpose audit recover` starts a new chain and deletes nothing",
     "server": "end that process, or remove the socket; hooks decide without a server meanwhile",
     "unapproved": "look at the call, and at the agent's mode: `interpose help agents` says which modes ask",
-    "grants": "find out who wrote there; `interpose grants list` shows it, `interpose grants revoke ID` removes it",
+    "grants": "find out who wrote there; `interpose approvals grants list` shows it, "
+    "`interpose approvals grants revoke ID` removes it",
     "let through": "look why, correct that, install without --fail-open, and remove this file",
     "interpreter": "find out who changed it, and make the environment anew: `interpose help install` says how",
     "start files": "find out who put it there, and remove it",

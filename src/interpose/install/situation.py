@@ -227,8 +227,8 @@ def _pause_text(given: Given) -> str:
     whose, why = (f" of {given.agent}" if given.agent else "", f" ({given.comment})" if given.comment else "")
     until = f"{given.ends.astimezone():%Y-%m-%d %H:%M}"
     return (
-        f"questions{whose} are answered with yes until {until}, as {given.by} said{why}; end it with `interpose pause "
-        f"end {given.id}`"
+        f"questions{whose} are answered with yes until {until}, as {given.by} said{why}; end it with "
+        f"`interpose approvals pause end {given.id}`"
     )
 
 
@@ -240,14 +240,14 @@ def _notifications(config: Config, store: Store) -> tuple[str, ...]:
 
     found = [
         f"channel {name} fails ({plural(one.failed, 'notification')} did not arrive): {one.problem}; try it with "
-        f"`interpose notify test {name}`"
+        f"`interpose approvals notify test {name}`"
         for name in config.notifications.channels
         if (one := read_standing(store, name)).problem
     ]
     mute = read_mute(store, open_verifier(Path(config.approvals.key)))
     if mute is not None and mute.until.timestamp() > time_ns() / 1e9:
         until = f"{mute.until.astimezone():%Y-%m-%d %H:%M}"
-        found.append(f"muted until {until} by {mute.by}; end it with `interpose notify unmute`")
+        found.append(f"muted until {until} by {mute.by}; end it with `interpose approvals notify unmute`")
     return tuple(found)
 
 

@@ -3,7 +3,7 @@
 descriptors   what an interceptor says of itself, in all generations of the wire; the current one is written
 invocations   what it is asked, and what it says
 chains        the order in which interceptors are asked, and what counts      (the normative part of the proposal)
-offering      interceptors of plugins that `interpose interceptor-server` offers
+offering      interceptors of plugins that `interpose mcp interceptor-server` offers
 remote_*      interceptors of other programs, as steps of our pipeline
 """
 

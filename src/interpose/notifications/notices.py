@@ -55,7 +55,8 @@ class Notice(Struct, frozen=True, kw_only=True):
 TRYOUT = Notice(
     title="Interpose: a try-out",
     severity="info",
-    hint="Somebody ran `interpose notify test`. Questions of your agents come this way. There is nothing to answer.",
+    hint="Somebody ran `interpose approvals notify test`. Questions of your agents come this way. There is nothing to "
+    "answer.",
 )
 
 

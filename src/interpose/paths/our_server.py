@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import posixpath
+from functools import cache
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
@@ -24,36 +25,33 @@ _PERHAPS = Order("Could answer the guard's questions or give it orders", certain
 _BROWSER = Order("Steers a browser in which a person may be logged in", certain=False)
 _DIRECT = Order("Speaks to the guard's own socket, where only its own programs speak")
 
-_ASKING = frozenset(
-    {
-        "/api/v1/intercept", "/api/v1/cli/validate", "/api/v1/action/validate", "/api/v1/commands/check",
-        "/api/v1/openapi.json", "/healthz", "/readyz",
-    }
-)  # fmt: skip
-"""What everybody may ask, by whatever way."""
-_OPERATORS = (
-    "/api/v1/approvals",
-    "/api/v1/bypasses",
-    "/api/v1/grants",
-    "/api/v1/notifications",
-    "/api/v1/page",
-    "/api/v1/pause",
-    "/api/v1/pins",
-    "/api/v1/policy",
-    "/api/v1/reload",
-    "/api/v1/operator",
-    "/retire",
-    # The page: an agent that has a cookie of its person's browser could answer by it.
-    "/enter",
-    "/inbox",
-    "/leave",
-    "/live",
-    "/calls",
-    "/overview",
-    "/rules",
-    "/sessions",
-)
-"""What people do there, and no agent."""
+
+class _KeptFromAgents(Struct, frozen=True):
+    """What the table of operations keeps from agents."""
+
+    asked: frozenset[str]
+    """What everybody may ask, by whatever way."""
+    areas: tuple[str, ...]
+    """Where people do something, and no agent."""
+    orders: tuple[tuple[str, str], ...]
+    """The same where agents may ask for other things. Others have sessions, too: looking at them is no order."""
+    distinct: tuple[tuple[str, str], ...]
+    """What is ours at whatever port."""
+
+
+@cache
+def _kept() -> _KeptFromAgents:
+    """Made when a request is judged first: a hook that judges none waits for no table."""
+    from interpose.operations import ASKED, BETWEEN_OURS, OPERATIONS, PAGE, area, around
+
+    return _KeptFromAgents(
+        ASKED,
+        tuple({area(one.path) for one in OPERATIONS if not one.shared} | {*PAGE, *BETWEEN_OURS}),
+        tuple(around(one.path) for one in OPERATIONS if one.shared and one.method != "GET"),
+        tuple(around(one.path) for one in OPERATIONS if one.distinct),
+    )
+
+
 _LINK = "/a/"
 _SHORTEST_LINK = 120
 """Letters of the shortest link to a question, its signature included. Others have short paths of such a name."""
@@ -67,7 +65,7 @@ def order_of(url: str, socket: str = "") -> Order | None:
     """Why a request is an order to our server; None if it is none. `socket` is the Unix socket that it goes through."""
     host, port, path = _parts(url)
     if socket:
-        return _DIRECT if ours_of(socket) is not None and path not in _ASKING else None
+        return _DIRECT if ours_of(socket) is not None and path not in _kept().asked else None
     if port == _DEVTOOLS and is_here(host) and path.startswith(("/json", "/devtools")) and path != "/json/version":
         return _BROWSER
     if port not in held().ports:
@@ -78,7 +76,7 @@ def order_of(url: str, socket: str = "") -> Order | None:
     if _is_operators(path):
         return _ORDER
     known, unknown, _ = path.partition(UNKNOWN)
-    orders = (*_OPERATORS, _LINK)
+    orders = (*_kept().areas, _LINK)
     return _PERHAPS if unknown and any(order.startswith(known) for order in orders) else None
 
 
@@ -139,25 +137,20 @@ def _parts(url: str) -> tuple[str, int, str]:
 
 def _is_operators(path: str) -> bool:
     return (
-        _on_session(path)
+        _is_one_of(_kept().orders, path)
         or _is_link(path)
-        or any(path == order or path.startswith(f"{order}/") for order in _OPERATORS)
+        or any(path == place or path.startswith(f"{place}/") for place in _kept().areas)
     )
 
 
 def _answers(path: str) -> bool:
-    return (
-        _on_session(path)
-        or _is_link(path)
-        or (path.startswith("/api/v1/approvals/") and path.endswith(("/approve", "/deny", "/defer", "/batch")))
-    )
+    return _is_one_of(_kept().distinct, path) or _is_link(path)
+
+
+def _is_one_of(orders: tuple[tuple[str, str], ...], path: str) -> bool:
+    return any(path.startswith(head) and path.endswith(tail) for head, tail in orders)
 
 
 def _is_link(path: str) -> bool:
     """Whether it is a link by which a person answers a question."""
     return path.startswith(_LINK) and "/" not in path[len(_LINK) :] and len(path) >= _SHORTEST_LINK
-
-
-def _on_session(path: str) -> bool:
-    """Whether a session is halted or let go on. Others have sessions, too: looking at them is no order."""
-    return path.startswith("/api/v1/sessions/") and path.endswith(("/halt", "/lift"))

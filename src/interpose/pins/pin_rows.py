@@ -41,6 +41,12 @@ class PinRow(Struct, frozen=True, kw_only=True):
         return PinChoice(kind=self.kind, name=self.name, digest=self.digest)
 
 
+class PinsAnswer(Struct, frozen=True):
+    """Pins, by server, kind and name."""
+
+    pins: list[PinRow]
+
+
 def rows_of(desk: PinDesk, server: str = "", expected: Iterable[str] = ()) -> list[PinRow]:
     """The pins of all servers, or of one. `expected` are servers of the configuration."""
     found: list[PinRow] = []

@@ -1,7 +1,8 @@
 """Rules tried out on one call before they stand anywhere: what they say, why, and whether their own examples hold.
 
-As `interpose explain --policy` and `interpose policy test` do it, but for a text that somebody is still typing. Nothing
-is read from disk but the packs that it names, nothing is recorded, no judge is asked, no running policy knows of it.
+As `interpose check --explain --policy` and `interpose policy test` do it, but for a text that is still being
+typed. Nothing is read from disk but the packs that it names, nothing is recorded, no judge is asked, no running
+policy knows of it.
 
 INVARIANT: all conditions together have SECONDS of the processor's time. What is typed may be anything.
 """

@@ -60,7 +60,9 @@ def read_passphrase(file: Path) -> PassphraseHash:
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise ServerError(f"{file}: no passphrase is set; run: interpose operator init --passphrase") from None
+        raise ServerError(
+            f"{file}: no passphrase is set; run: interpose approvals operator init --passphrase"
+        ) from None
     except OSError as error:
         raise ServerError(f"{file}: the passphrase can't be read: {error.strerror}") from None
     try:
@@ -69,7 +71,9 @@ def read_passphrase(file: Path) -> PassphraseHash:
             raise ServerError(f"{file}: the passphrase is not its owner's alone; run: chmod 600 {file}")
         return fast.decode(os.read(handle, 4096), type=PassphraseHash)
     except MsgspecError:
-        raise ServerError(f"{file}: this is no passphrase; run: interpose operator init --passphrase") from None
+        raise ServerError(
+            f"{file}: this is no passphrase; run: interpose approvals operator init --passphrase"
+        ) from None
     finally:
         os.close(handle)
 

@@ -155,8 +155,9 @@ def _untold() -> str:
 def _no_passphrase() -> str:
     """Why nothing can be approved on a system on which terminals prove nothing, until a passphrase is set."""
     return (
-        f"{_untold()}, so an approval needs a passphrase, and none is set: run `interpose operator init --passphrase` "
-        "in a terminal, which says when it counts: see `interpose help approvals`"
+        f"{_untold()}, so an approval needs a passphrase, and none is set: run "
+        "`interpose approvals operator init --passphrase` in a terminal, which says when it counts: see "
+        "`interpose help approvals`"
     )
 
 

@@ -24,7 +24,7 @@ from interpose.proof.windows import is_plain_window
 
 INSTEAD = (
     "answer in a terminal window of your own (interpose approvals approve ID), which is no tmux, screen or editor, in "
-    "the browser (interpose open), or set a passphrase that is asked for instead (interpose operator init "
+    "the browser (interpose open), or set a passphrase that is asked for instead (interpose approvals operator init "
     "--passphrase): see `interpose help approvals`"
 )
 

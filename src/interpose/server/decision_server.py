@@ -26,9 +26,10 @@ from interpose.server.ledger_alarm import LedgerAlarm
 from interpose.server.refusal_log import Refusals
 from interpose.surfaces.http.all_routes import for_people, routes
 from interpose.surfaces.http.metrics import Traffic
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http_server.listener import Listener, Tcp, Unix, addresses_of, trust_of
 from interpose.surfaces.http_server.listener_state import Answered
-from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, json_response
 from interpose.surfaces.http_server.trust import Trust
 from interpose.surfaces.known_callers import KnownCallers
 from interpose.surfaces.page import page_api, page_routes, refusal_page
@@ -81,8 +82,8 @@ class DecisionServer:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._version, self._traffic, self._refusals = version, Traffic(), Refusals()
         settings = service.config.server
-        reload = Route(
-            "POST", "/api/v1/reload", self._on_reload, "operator", "Read configuration, rules and certificates again",
+        reload = served(
+            "reload", self._on_reload,
             answer=Reloaded, codes=((409, "not_reloaded"),),
         )  # fmt: skip
         self._gateway = None if on_demand else _gateway_of(service, version)

@@ -8,6 +8,7 @@ __all__ = [
     "governance_notices",
     "hand_overs",
     "loosening",
+    "operation_answers",
     "overview",
     "pause_records",
     "people_answers",

@@ -134,7 +134,9 @@ class BypassDesk:
     def _with(self, rows: tuple[Sealed, ...], new: Sealed, now: int) -> tuple[Sealed, ...]:
         kept = tuple(row for row in rows if (it := self._read(row)) is not None and it.ends_ns > now)
         if len(kept) >= MOST:
-            raise ScopeError(f"{MOST} bypasses stand already: take some back with `interpose command revoke`")
+            raise ScopeError(
+                f"{MOST} bypasses stand already: take some back with `interpose governance command revoke`"
+            )
         return (*kept, new)
 
     def _load(self) -> tuple[tuple[Sealed, ...], int]:

@@ -37,6 +37,12 @@ class SeenSession(Struct, frozen=True, kw_only=True):
     governed: GovernedSummary | None = None
 
 
+class SessionsAnswer(Struct, frozen=True):
+    """Sessions, the last active first."""
+
+    sessions: list[SeenSession]
+
+
 def seen_sessions(
     store: Sessions, desk: SessionDesk, *, since_ns: int = 0, limit: int = 100, state: str = ""
 ) -> list[SeenSession]:

@@ -255,8 +255,8 @@ class Service:
             return ""
         return "\n".join(
             f"Interpose is paused until {given.ends:%H:%M} UTC by {given.by}: questions"
-            f"{f' of {given.agent}' if given.agent else ''} are answered with yes. To end that: interpose pause end "
-            f"{given.id}"
+            f"{f' of {given.agent}' if given.agent else ''} are answered with yes. To end that: "
+            f"interpose approvals pause end {given.id}"
             for given in self.desk.pauses.standing()
         )
 

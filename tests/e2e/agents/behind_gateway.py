@@ -1,4 +1,4 @@
-"""Agents without any hook, whose MCP server stands behind `interpose wrap`: the gateway alone must hold."""
+"""Agents without any hook, whose MCP server stands behind `interpose mcp wrap`: the gateway alone must hold."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Home:
     def __init__(
         self, root: Path, agent: Agent, parts: Mapping[str, Path], *, wrapped: bool = False, proxied: bool = False
     ) -> None:
-        """`wrapped`: its MCP server stands behind `interpose wrap`; `proxied`: its model behind `interpose proxy`."""
+        """`wrapped`: its MCP server stands behind `interpose mcp wrap`; `proxied`: its model, behind a proxy."""
         self.agent, self._parts, self._wrapped, self._proxied = agent, parts, wrapped, proxied
         self._proxy: subprocess.Popen[str] | None = None
         self.home, self.project = root / "home", root / "project"

@@ -49,14 +49,16 @@ def _hooks(*hosts: str) -> tuple[str, ...]:
 DIFFERENCES = (
     Difference(
         name="a verb that only looks counts nothing",
-        doors=("an engine that was opened elsewhere", "interpose check", "interpose explain", "interpose run *"),
+        doors=(
+            "an engine that was opened elsewhere", "interpose check", "interpose check --explain", "interpose run *",
+        ),
         kinds=("spent",), outcome="allow", rule="",
         why="Nothing runs and nothing is recorded, so no budget is used up.",
         page="docs/governance.md", says="`run --dry-run` do not use up a budget",
     ),
     Difference(
         name="no objection, no rule",
-        doors=("interpose check", "interpose explain"), kinds=("allow",), rule="",
+        doors=("interpose check", "interpose check --explain"), kinds=("allow",), rule="",
         why="They name the rule that decided. Of a call that is allowed none did, whatever was noted.",
         page="docs/commands.md", says="empty for a call that is allowed",
     ),

@@ -151,9 +151,9 @@ for words in json.loads(sys.argv[1]):
 
 
 class Explain(LibraryDoor):
-    """`interpose explain --json`."""
+    """`interpose check --explain --json`."""
 
-    name = "interpose explain"
+    name = "interpose check --explain"
 
     def takes(self, case: Case) -> bool:
         return bool(case.command) and not case.agent

@@ -91,7 +91,7 @@ class Program:
 
 
 class GatewayDoor(Program):
-    """`interpose gateway` before a server whose tools say what they were called with."""
+    """`interpose mcp gateway` before a server whose tools say what they were called with."""
 
     name = "MCP gateway"
 
@@ -124,7 +124,7 @@ class GatewayDoor(Program):
 
 
 class InterceptorDoor(Program):
-    """`interpose interceptor-server`, asked as its page says: for a rewrite first, then for a decision about that."""
+    """`interpose mcp interceptor-server`, asked as its page says: for a rewrite, then for a decision."""
 
     name = "interceptor server"
 

@@ -77,7 +77,7 @@ DOORS: dict[str, Opening] = {
     "a tool by name": _here(lambda place, _: ToolByName(place.world)),
     "an engine that was opened elsewhere": _here(lambda place, elsewhere: EngineElsewhere(place.world, elsewhere)),
     "interpose check": _here(lambda place, _: Check(place.world)),
-    "interpose explain": _here(lambda place, _: Explain(place.world)),
+    "interpose check --explain": _here(lambda place, _: Explain(place.world)),
     "interpose run --dry-run": _here(lambda place, _: DryRun(place.world)),
     "HTTP intercept": _here(lambda place, _: Intercept(place.world)),
     "HTTP events": _here(lambda place, _: Events(place.world)),

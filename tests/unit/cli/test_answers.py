@@ -1,4 +1,4 @@
-"""Edits, kinds, words, several questions at once, later, and `interpose pause`, against a server."""
+"""Edits, kinds, words, several questions at once, later, and `interpose approvals pause`, against a server."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_pause(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask(desk, request("publish")) == Approved(f"pause:{pause['id']} of {ME}")
     status = said(capsys, "status")[1]
     assert "PAUSED" in status
-    assert f"interpose pause end {pause['id']}" in " ".join(status.split())
+    assert f"interpose approvals pause end {pause['id']}" in " ".join(status.split())
     assert "every question of main: moving files" in said(capsys, "grants", "list")[1]
     assert said(capsys, "pause", "end", pause["id"]) == (0, f"ended {pause['id']}\n", "")
     assert said(capsys, "pause", "end", pause["id"])[0] == 1

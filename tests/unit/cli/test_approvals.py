@@ -1,4 +1,4 @@
-"""`interpose approvals` and `interpose grants`: on the store itself, against a server, and live in a real terminal."""
+"""`interpose approvals` and `interpose approvals grants`: on the store, against a server, in a real terminal."""
 
 from __future__ import annotations
 

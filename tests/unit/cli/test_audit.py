@@ -307,7 +307,7 @@ def test_mistakes_are_said(note: str, words: list[str], code: int, said: str, au
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("words", [[], ["nope"], ["tail", "-n", "0"], ["tail", "-n", "x"], ["show"]])
+@pytest.mark.parametrize("words", [["nope"], ["tail", "-n", "0"], ["tail", "-n", "x"], ["show"]])
 def test_wrong_usage(words: list[str], audit: Run) -> None:
     with pytest.raises(SystemExit) as ended:
         audit(*words)

@@ -7,15 +7,26 @@ import tomllib
 from pathlib import Path
 
 from interpose.cli.verbs import GROUPS
+from interpose.command_line import OLD, VERBS, below
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 
 
 def test_every_group_of_verbs_has_its_row() -> None:
-    rows = re.findall(r"^\| [^|]+ \| (`[a-z`, -]+`) \| `([^|]+)` \|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| [^|]+ \| (`[a-z`, ()-]+`\)?) \| `([^|]+)` \|$", PAGE, re.MULTILINE)
     told = [(re.findall(r"`([\w-]+)`", verbs), example) for verbs, example in rows]
-    assert told == [(list(verbs), example) for example, verbs in GROUPS.values()]
+    assert told == [(_named(verbs), example) for example, verbs in GROUPS.values()]
+
+
+def _named(verbs: tuple[str, ...]) -> list[str]:
+    """Each verb, and those below it."""
+    return [name for verb in verbs for name in (verb, *(row.path[-1] for row in below(VERBS[verb])))]
+
+
+def test_every_old_spelling_has_its_row() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| `([\w -]+)`", PAGE, re.MULTILINE)
+    assert dict(rows) == {old: " ".join(now) for old, now in OLD.items()}
 
 
 def test_every_extra_has_its_row() -> None:

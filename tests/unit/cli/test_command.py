@@ -1,4 +1,4 @@
-"""`interpose command`: what would be said, with its exit codes, and bypasses at a server and without one."""
+"""`interpose governance command`: what would be said, with its exit codes, and bypasses at a server and without one."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_without_a_server_the_rules_alone_are_asked(home: Path, capsys: pytest.C
     assert (code, "can't be loaded" in out) == (2, True), "rules that can't be read hold everything"
 
 
-@pytest.mark.parametrize("words", [("check", "/"), ("check", " "), ("check",), ("bypass", "x"), ()])
+@pytest.mark.parametrize("words", [("check", "/"), ("check", " "), ("check",), ("bypass", "x")])
 def test_wrong_usage(home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     assert home.is_dir()
     try:
@@ -152,7 +152,7 @@ def test_who_does_not_prove_it_gives_none(service: Service, capsys: pytest.Captu
     code, _, err = said(capsys, "bypass", "deploy", "--reason", "please")
     assert code == 1
     assert "this answer does not count" in err
-    assert "interpose command bypass deploy" in err
+    assert "interpose governance command bypass deploy" in err
     assert service.bypasses.seen() == []
 
 

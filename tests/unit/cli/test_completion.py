@@ -46,7 +46,7 @@ OFFERS: list[tuple[str, str, set[str], bool]] = [
     ("a verb", "interpose unin", {"uninstall"}, True),
     ("all verbs", "interpose ", {"install", "audit", "completion", "hook"}, False),
     ("a verb of a verb", "interpose audit sh", {"show"}, True),
-    ("all of them", "interpose grants ", {"list", "revoke"}, True),
+    ("all of them", "interpose approvals grants ", {"list", "revoke"}, True),
     ("an option", "interpose audit tail --fol", {"--follow"}, True),
     ("options of the root", "interpose --ver", {"--version"}, True),
     ("an agent", "interpose install claude", {"claude-code"}, True),
@@ -193,7 +193,7 @@ def test_a_script_names_everything(shell: str, tree: VerbCommand, capsys: pytest
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     for command in tree.walk():
-        assert command.name in script or "_".join(command.path) in script
+        assert command.name in script or "_".join(command.path).replace("-", "_") in script
         for option in command.options:
             for flag in option.flags:
                 spelled = f" -l {flag[2:]} " if flag.startswith("--") else f" -s {flag[1:]} "

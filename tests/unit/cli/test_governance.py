@@ -1,4 +1,4 @@
-"""`interpose governance` and `interpose role`: a file to begin with, its mistakes, its roles, and what one may do."""
+"""`interpose governance` and `interpose governance role`: a file to begin with, its mistakes and roles."""
 
 from __future__ import annotations
 

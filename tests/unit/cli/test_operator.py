@@ -1,4 +1,4 @@
-"""`interpose operator init --user`: another user answers, by one command."""
+"""`interpose approvals operator init --user`: another user answers, by one command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`interpose pins`, from what waits to a person's word, at a server and without one."""
+"""`interpose mcp pins`, from what waits to a person's word, at a server and without one."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_change_from_list_to_approval(service: Service, capsys: pytest.Capture
     catalogue = shows(service, tool("read", "Does\u200b something."), tool("write"), tool("run"))
     code, out, err = said(capsys)
     assert [line.split()[:3] for line in out.splitlines()] == [["fs", "read", "changed"], ["fs", "run", "new"]]
-    assert "interpose pins show" in err
+    assert "interpose mcp pins show" in err
     assert len(said(capsys, "list", "--all")[1].splitlines()) == 4
     assert len(said(capsys, "--all")[1].splitlines()) == 4
     rows = json.loads(said(capsys, "--json")[1])["pins"]
@@ -128,7 +128,7 @@ def test_who_has_no_terminal_of_their_own_says_no_yes(
     shows(service, tool("read", "Evil."))
     code, _, err = said(capsys, act, "fs")
     assert (code, "this answer does not count" in err) == (1, True), err
-    assert "interpose pins approve fs" in err
+    assert "interpose mcp pins approve fs" in err
     assert service.pins.known("fs").get("tools", "read").state == "changed"  # type: ignore[union-attr]  # it is there
     assert said(capsys, "reject", "fs")[0] == 0  # a no needs no proof
 
@@ -142,7 +142,7 @@ def test_pins_that_were_tampered_with_are_told_and_forgotten(
     code, out, _ = said(capsys)
     assert (code, "tampered" in out, "changed by somebody else" in out) == (0, True, True)
     code, _, err = said(capsys, "approve", "fs")
-    assert (code, "interpose pins forget fs" in err) == (64, True)
+    assert (code, "interpose mcp pins forget fs" in err) == (64, True)
     assert said(capsys, "forget", "fs")[0] == 0
     shows(service, tool("read"))
     assert service.pins.known("fs").pins
@@ -170,7 +170,7 @@ def test_without_a_server_pins_are_shown_from_their_files(
     code, out, _ = said(capsys)
     assert (code, "changed" in out) == (0, True)
     main(["status"])
-    assert "1 definition of an MCP server waits for you (fs): interpose pins" in capsys.readouterr().out
+    assert "1 definition of an MCP server waits for you (fs): interpose mcp pins" in capsys.readouterr().out
     code, _, err = said(capsys, "approve", "fs")
     assert (code, "no server runs, and none can be started" in err) == (1, True)
 

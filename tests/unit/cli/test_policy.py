@@ -167,7 +167,7 @@ def test_schema(run: Run) -> None:
 @pytest.mark.parametrize(
     "argv",
     [
-        [], ["nope"], ["show"], ["show", "nope"], ["enable", "nope"], ["test", "/no/such/file"], ["lint", "/no/such"],
+        ["nope"], ["show"], ["show", "nope"], ["enable", "nope"], ["test", "/no/such/file"], ["lint", "/no/such"],
         ["test", "--pack", "nope"], ["schema", "x"],
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`interpose redact`: text through a pipe, rows of JSON, and the list of kinds."""
+"""`interpose audit redact`: text through a pipe, rows of JSON, and the list of kinds."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_key_that_can_not_be_used_is_an_error(
     if content is not None:
         path.write_bytes(content)
     assert main(["redact", "--key-file", str(path)]) == 64
-    assert "interpose redact:" in capsys.readouterr().err
+    assert "interpose audit redact:" in capsys.readouterr().err
 
 
 def test_a_live_stream_is_not_held_back() -> None:

@@ -1,4 +1,4 @@
-"""`interpose session`, from the list to a person's word, at a server and without one."""
+"""`interpose governance session`, from the list to a person's word, at a server and without one."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_from_the_list_to_a_lift(service: Service, capsys: pytest.CaptureFixture
     assert code == 0
     assert out.startswith("HALTED  s-12\n")
     assert "it deletes too much" in out
-    assert "to go on    interpose session lift s-12" in out
+    assert "to go on    interpose governance session lift s-12" in out
     code, out, _ = said(capsys, "list", "--since", "3650d", "--state", "halted")
     assert [row.split()[:2] for row in out.splitlines()[1:]] == [["s-12", "halted"], ["s-12", "halted:"]]
 
@@ -127,7 +127,7 @@ def test_who_has_no_terminal_of_their_own_lifts_nothing(service: Service, capsys
     assert said(capsys, "halt", "s-12", "--reason", "x")[0] == 0  # that needs no proof
     code, _, err = said(capsys, "lift", "s-12")
     assert (code, "this answer does not count" in err) == (1, True), err
-    assert "interpose session lift s-12" in err
+    assert "interpose governance session lift s-12" in err
     assert json.loads(said(capsys, "show", "s-12", "--json")[1])["state"] == "halted"
 
 

@@ -1,4 +1,4 @@
-"""`interpose token`: tokens are made, end, are listed and taken back, and a server that runs takes them over."""
+"""`interpose serve token`: tokens are made, end, are listed and taken back, and a server that runs takes them over."""
 
 from __future__ import annotations
 

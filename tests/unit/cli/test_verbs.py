@@ -14,7 +14,9 @@ import interpose.cli
 from interpose.cli import EXIT_USAGE, VERBS, main
 from interpose.cli.command_tree import VerbCommand, command_tree
 from interpose.cli.parser import Parser
-from interpose.cli.verbs import GROUPS, HELPS, module_of
+from interpose.cli.verbs import FIRST, GROUPS, HELPS, UNLISTED, module_of
+from interpose.command_line import KEPT, OLD, ROWS, OwnVerb, below, spelled_now
+from interpose.command_line import VERBS as BY_NAME
 
 HEAVY = {
     "argparse", "asyncio", "dataclasses", "difflib", "inspect", "json", "logging", "msgspec", "re2", "socket",
@@ -23,23 +25,58 @@ HEAVY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_table_says_what_the_verb_says(verb: str) -> None:
-    module = importlib.import_module(module_of(verb))
-    assert HELPS[verb] == module.HELP
+BELOW_OTHERS = {"operator_hand_over"}
+"""Modules of a subcommand, whose verb is another module."""
 
 
 def test_every_module_that_is_a_verb_is_in_the_table() -> None:
     place = Path(interpose.cli.__file__).parent
     made = {
-        path.stem.replace("_", "-") for path in place.glob("*.py") if "\nHELP = " in path.read_text(encoding="utf-8")
+        path.stem
+        for path in place.glob("*.py")
+        if {"\ndef add_arguments(", "\ndef run("}
+        <= {line for line in PIECES if line in path.read_text(encoding="utf-8")}
     }
-    assert made == set(VERBS)
+    assert made - BELOW_OTHERS == {module_of(row).rpartition(".")[2] for row in ROWS}
+
+
+PIECES = ("\ndef add_arguments(", "\ndef run(")
+
+
+@pytest.fixture(scope="module")
+def tree() -> dict[str, VerbCommand]:
+    return {command.name: command for command in command_tree().walk()}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_the_table_knows_every_subcommand(row: OwnVerb, tree: dict[str, VerbCommand]) -> None:
+    """INVARIANT: a subcommand that is new is for people until somebody writes down that it changes nothing."""
+    command = tree[row.name]
+    words = {act.path[-1] for act in command.acts} - {each.path[-1] for each in below(row)}
+    if row.name == "approvals notify":
+        words = set(command.arguments[0].value.words)
+    if row.name == "approvals pause":
+        words = set(command.arguments[0].value.name.split("|")) - {"TIME"}
+    if row.judged in ("acts", "value"):
+        named = row.for_agents | row.for_people
+        assert named - {"edit"} == words, "`edit` is an old word for an answer, and stays known"
+    assert row.for_agents.isdisjoint(row.for_people)
+    assert not row.alone or row.alone in words
+
+
+def test_the_old_spelling_of_a_verb_is_none_of_today() -> None:
+    assert set(OLD).isdisjoint(BY_NAME)
+    assert {"hook", "serve", "wrap", "gateway"} == KEPT, "settings of agents call these"
+    for spelling in KEPT:
+        now = spelled_now([spelling])
+        assert " ".join(now) in BY_NAME
 
 
 def test_a_verb_stands_in_one_group_and_each_group_has_an_example_of_it() -> None:
     listed = [verb for _, verbs in GROUPS.values() for verb in verbs]
-    assert len(listed) == len(set(listed))
+    assert sorted([*listed, *UNLISTED]) == sorted(HELPS)
+    assert set(FIRST) < set(listed)
+    assert len(FIRST) == 6
     for title, (example, verbs) in GROUPS.items():
         assert example.split()[:2][1] in verbs, title
 
@@ -67,21 +104,29 @@ except SystemExit:
 """
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert module_of(verb) in loaded
+    assert module_of(BY_NAME[verb]) in loaded
     assert loaded & {"interpose.build", "interpose.shell", "interpose.ledger", "interpose.reading", "asyncio"} == set()
 
 
 def test_the_page_names_every_verb_and_every_example(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
+    assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    for verb, line in HELPS.items():
+    for verb in (verb for _, verbs in GROUPS.values() for verb in verbs):
         assert f"  {verb} " in shown
-        assert line in shown, "what is piped is not wrapped"
+        assert HELPS[verb] in shown, "what is piped is not wrapped"
+        if rows := below(BY_NAME[verb]):
+            assert f"below it: {', '.join(row.path[-1] for row in rows)}\n" in shown
     for title, (example, _) in GROUPS.items():
         assert title in shown
         assert f"$ {example}\n" in shown
-    assert main(["--help"]) == 0
-    assert capsys.readouterr().out == shown
+
+
+def test_alone_it_shows_what_a_new_user_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    rows = [line.split()[0] for line in shown.splitlines() if line.startswith("  ")]
+    assert rows == list(FIRST)
+    assert "`interpose --help`" in shown
 
 
 @pytest.mark.parametrize(("columns", "want"), [("60", 60), ("100", 100), ("4000", 100), ("1", 40)])
@@ -102,7 +147,7 @@ def test_the_page_fits_the_width_that_is_said(
         ("a verb", ["instal"], "there is no verb 'instal'. Did you mean install?"),
         ("nothing near", ["xyzzy"], "there is no verb 'xyzzy'.\n"),
         ("an option without its dashes", ["version"], "Did you mean --version?"),
-        ("a verb of one verb", ["lift"], "Did you mean interpose session lift?"),
+        ("a verb of one verb", ["lift"], "Did you mean interpose governance session lift?"),
         ("a verb of many verbs", ["list"], "there is no verb 'list'.\n"),
         ("what may be left out", ["command", "check"], "the following arguments are required: COMMAND\n"),
         ("a directory that is not there", ["status", "--cwd", "/no/such"], "there is no directory '/no/such'"),
@@ -115,7 +160,10 @@ def test_the_page_fits_the_width_that_is_said(
         ("an option before the verb", ["--verison"], "there is no option '--verison'. Did you mean --version?"),
         ("an option of a verb", ["--json", "check", "ls"], "Options stand behind the verb: interpose check --json"),
         ("a verb of a verb", ["audit", "tial"], "there is no verb 'tial'. Did you mean tail?"),
-        ("no verb of a verb", ["audit"], "missing subcommand: tail, search, show"),
+        ("a verb below a verb", ["audit", "redcat"], "there is no verb 'redcat'. Did you mean redact?"),
+        ("an old spelling", ["grnts"], "there is no verb 'grnts'. Did you mean grants?"),
+        ("what needs an explanation", ["check", "--pack", "git", "ls"], "--pack needs --explain"),
+        ("what has none", ["check", "--explain", "--jsonl"], "--jsonl does not go with --explain"),
         ("an option", ["check", "--josn", "ls"], "there is no option '--josn'. Did you mean --json?"),
         ("an option of an inner verb", ["audit", "tail", "--folow"], "Did you mean --follow?"),
         ("with its value", ["audit", "tail", "--lmit=3"], "there is no option '--lmit'. Did you mean --limit?"),
@@ -166,8 +214,9 @@ def test_the_page_of_an_inner_verb_says_what_it_does(act: VerbCommand, capsys: p
         main([*act.path, "--help"])
     assert ended.value.code == 0
     assert act.help
-    _usage, said, *_options = capsys.readouterr().out.split("\n\n")
-    assert " ".join(said.split()) == act.help
+    _usage, *said = (" ".join(each.split()) for each in capsys.readouterr().out.split("\n\n"))
+    told = act.help.split("\n\n")
+    assert said[: len(told)] == told
 
 
 @pytest.mark.parametrize("verb", [verb for verb in command_tree().acts if verb.acts], ids=lambda verb: verb.name)
@@ -183,9 +232,9 @@ def test_the_help_of_a_verb_fits_a_narrow_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "72")
     with pytest.raises(SystemExit):
-        main([verb, "--help"])
+        main([*verb.split(), "--help"])
     lines = capsys.readouterr().out.splitlines()
-    too_long = [line for line in lines if len(line) > 72 and not line.startswith(("  ", "usage: interpose run"))]
+    too_long = [line for line in lines if len(line) > 72 and not line.startswith(("  ", "usage: interpose "))]
     assert too_long == []
 
 
@@ -193,18 +242,18 @@ def test_the_help_of_a_verb_fits_a_narrow_terminal(
 def test_tables_in_the_help_of_a_verb_keep_their_columns(verb: str) -> None:
     """Paragraphs are wrapped unless they are indented, on the manual page too."""
     parser = Parser()
-    importlib.import_module(module_of(verb)).add_arguments(parser)
+    importlib.import_module(module_of(BY_NAME[verb])).add_arguments(parser)
     paragraphs = [each for one in (parser, *parser.acts().values()) for each in (one.epilog or "").split("\n\n")]
     assert [each for each in paragraphs if "   " in each.strip() and not each.startswith("  ")] == []
 
 
-@pytest.mark.parametrize("verb", ["notify", "pause"])
+@pytest.mark.parametrize("verb", ["approvals notify", "approvals pause"])
 def test_a_table_is_shown_line_by_line(
     verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "72")
     with pytest.raises(SystemExit):
-        main([verb, "--help"])
+        main([*verb.split(), "--help"])
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith(f"  interpose {verb} ")]
     assert len(rows) >= 3
     assert len({len(row) - len(row.split("   ")[-1].lstrip()) for row in rows}) == 1, "one column begins at one place"
@@ -213,3 +262,55 @@ def test_a_table_is_shown_line_by_line(
 def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"interpose {interpose.__version__}\n"
+
+
+GROUPS_ALONE = [
+    row for row in ROWS if row.alone or row.name in ("approvals pause", "approvals notify", "mcp", "mcp pins")
+]
+
+
+@pytest.mark.parametrize("row", GROUPS_ALONE, ids=lambda row: row.name)
+def test_a_group_alone_lists_or_shows(
+    row: OwnVerb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It answers, waits for and changes nothing: not a file more than what its subcommand leaves, and no question."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "INTERPOSE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    alone = main(row.name.split()), capfd.readouterr()
+    assert list(tmp_path.rglob("*")) == []
+    if row.alone:
+        assert (main([*row.name.split(), row.alone]), capfd.readouterr()) == alone
+    assert alone[0] != EXIT_USAGE
+
+
+@pytest.mark.parametrize(("old", "now"), OLD.items())
+def test_an_old_spelling_is_the_same_parser(old: str, now: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for words in ([old], [*now]):
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--help"])
+        assert ended.value.code == 0
+        shown.append(capsys.readouterr())
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("old", OLD)
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_the_new_spelling_is_said_at_a_terminal_alone(
+    old: str, is_terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    with pytest.raises(SystemExit):
+        main([old, "--help"])
+    said = f"`interpose {old}` is now `interpose {' '.join(OLD[old])}`.\n"
+    assert capsys.readouterr().err == (said if is_terminal and old not in KEPT else "")
+
+
+def test_an_explanation_has_the_exit_code_of_its_old_spelling(capsys: pytest.CaptureFixture[str]) -> None:
+    for command, code in (("ls", 0), ("rm -rf /", 2), ("git push --force origin topic", 1)):
+        assert main(["explain", command, "--json"]) == code
+        shown = capsys.readouterr().out
+        assert main(["check", "--explain", command, "--json"]) == code
+        assert capsys.readouterr().out == shown

@@ -1,4 +1,4 @@
-"""`interpose wrap` and `interpose gateway`: names made from commands, and mistakes that are told."""
+"""`interpose mcp wrap` and `interpose mcp gateway`: names made from commands, and mistakes that are told."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_gateway_without_servers(tmp_path: Path, capsys: pytest.CaptureFixture
     file.write_text("gateway: {servers: {}}", encoding="utf-8")
     file.chmod(0o600)
     assert main(["gateway", "--config", str(file)]) == 78
-    assert "interpose wrap -- COMMAND" in capsys.readouterr().err
+    assert "interpose mcp wrap -- COMMAND" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_what_it_says() -> None:
     (ruling,) = halt_rulings(halted, ToolCall("exec", {"command": "ls"}))
     assert (ruling.said, ruling.rule) == ("deny", "governance/halt")
     assert ruling.reason == "This session is halted: 21 errors"
-    assert "interpose session lift s-12" in ruling.instead
+    assert "interpose governance session lift s-12" in ruling.instead
     assert "reading still works" in ruling.instead
     assert ruling.evidence == "halted by governance/stall; its context is in /state/checkpoint-1.json"
 
@@ -72,5 +72,5 @@ def test_texts_of_others_stay_on_one_line_and_are_bounded() -> None:
     ("id", "want"), [("s-1", "s-1"), ("a b", "'a b'"), ("$(rm x)", "'$(rm x)'"), ("a\nb", "'a\\nb'"), ("-x", "-- -x")]
 )
 def test_the_command_is_ready_to_be_typed(id: str, want: str) -> None:
-    assert how_to_lift(id) == f"interpose session lift {want}"
+    assert how_to_lift(id) == f"interpose governance session lift {want}"
     assert how_to_lift(id) in halt_rulings(replace(HALTED, id=id), ToolCall("exec"))[0].instead

@@ -289,7 +289,7 @@ def test_import_reads_users_files_and_a_named_one(home: Path, capsys: Any) -> No
     assert (code, json.loads(out)["servers"]) == (0, {"evil": {"command": "evil"}})
     assert "evil" in load(environ={"HOME": str(home)}).config.gateway.servers
     code, out, _ = said(capsys, "gateway", "import", "cursor")
-    assert "set $HUB_TOKEN where `interpose gateway` is started" in out
+    assert "set $HUB_TOKEN where `interpose mcp gateway` is started" in out
     assert said(capsys, "gateway", "import", "nobody")[0] == 1
 
 

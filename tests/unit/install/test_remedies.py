@@ -266,7 +266,7 @@ OPEN: list[tuple[Spoil, set[str], str, str]] = [
     (loose_ledger, {"files"}, "interpose/ledger", "run `chmod go-w "),
     (deaf_server, {"server"}, "hook.sock", "end that process"),
     (unapproved, {"unapproved"}, "ledger/ledger.db", "`interpose help agents` says which modes ask"),
-    (forged, {"grants"}, "ledger/ledger.db", "interpose grants revoke"),
+    (forged, {"grants"}, "ledger/ledger.db", "interpose approvals grants revoke"),
     (let_through, {"let through"}, "ledger/opened.jsonl", "remove this file"),
     (
         tampered_environment,

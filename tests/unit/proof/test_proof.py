@@ -126,7 +126,7 @@ def test_without_one_a_server_starts_and_nothing_is_approved(
         (tmp_path / "p").chmod(0o666)
     settings = ApprovalSettings(passphrase_file=str(tmp_path / "p"))
     proof = Proof(settings, SeenAgents())
-    assert "interpose operator init --passphrase" in caplog.text, "it is said when the server starts"
+    assert "interpose approvals operator init --passphrase" in caplog.text, "it is said when the server starts"
     assert proof_note(settings).startswith("macOS does not tell"), "and by doctor and install"
     for who in (HERE, LOOPBACK, ELSEWHERE, replace(HERE, passphrase="correct horse"), replace(HERE, paired="terminal")):
         with pytest.raises(NotProvenError, match="needs a passphrase, and none is set"):

@@ -166,7 +166,7 @@ def test_a_terminal_that_others_can_type_into_proves_nothing(
     machine.add(500, 1, program, start=50, name=shown)
     answer = said(machine, 500, SeenAgents())
     assert f"in {name} (process 500) every program of yours can read the screen and type" in answer
-    for way in ("a terminal window of your own", "interpose open", "interpose operator init --passphrase"):
+    for way in ("a terminal window of your own", "interpose open", "interpose approvals operator init --passphrase"):
         assert way in answer
 
 

@@ -66,7 +66,7 @@ def paused(verdict: Verdict[Any]) -> str:
     """For the person at the host: a question was not asked, as somebody paused them. Empty if it was."""
     if not verdict.approver.startswith(PAUSE):
         return ""
-    return f"{_asked_of(verdict)}\nNobody was asked: {verdict.approver}. To end that: interpose pause list"
+    return f"{_asked_of(verdict)}\nNobody was asked: {verdict.approver}. To end that: interpose approvals pause list"
 
 
 def _asked_of(verdict: Verdict[Any]) -> str:

@@ -3,5 +3,5 @@
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
 __all__ = [
     "all_routes", "answering", "deciding", "figures", "governed_sessions", "incoming", "metrics",
-    "playground", "proving",
+    "operation_routes", "playground", "proving",
 ]  # fmt: skip

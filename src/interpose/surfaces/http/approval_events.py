@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec import json as fast
 
 from interpose.surfaces.http.answering import STORE, done
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route
 
 if TYPE_CHECKING:
     from interpose.service.question_events import QuestionEvent
     from interpose.service.service import Service
 
-PATH = "/api/v1/approvals/events"
 EVENTS = "text/event-stream"
 PING_SECONDS = 15.0
 """Seconds without a word until a stream says that it is still there."""
@@ -34,8 +34,8 @@ def routes(service: Service) -> tuple[Route, ...]:
         return Response(headers=headers, stream=stream.pieces())
 
     return (
-        Route(
-            "GET", PATH, events, "approver", "Questions as they are opened, answered, put off and over",
+        served(
+            "question-events", events,
             codes=((503, "too_many_watchers"), STORE), produces=(EVENTS,), hangs_up=True,
         ),
     )  # fmt: skip

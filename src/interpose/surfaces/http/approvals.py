@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
-from interpose.approvals.grants import Given
 from interpose.approvals.questions import Question, State, spoken_id
 from interpose.approvals.scopes import MAX_USES, MOST_KIND_USES, ScopeKind, Sessions, scope
 from interpose.service import people_answers
+from interpose.service.operation_answers import ApprovalsAnswer, BatchAnswers, BatchItem, GrantsAnswer
 from interpose.service.pause_records import end_pause
 from interpose.service.people_answers import MOST_OF_A_BATCH, Yes
 from interpose.service.question_views import AnsweredQuestion, ShownQuestion, shown_question
@@ -23,6 +23,7 @@ from interpose.surfaces.http.answering import (
     prove,
     role_of,
 )
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import APPROVE, PROVING
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import query_of
@@ -46,12 +47,6 @@ class ApprovalsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     state: Annotated[State | Literal["all"], Meta(description="how they stand")] = "waiting"
     limit: Limit = 100
-
-
-class ApprovalsAnswer(Struct, frozen=True):
-    """Questions: those that wait with the oldest first, all others with the newest first."""
-
-    approvals: list[Question]
 
 
 class ApproveBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -124,21 +119,6 @@ class BatchBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
     comment: Comment = ""
 
 
-class BatchItem(Struct, frozen=True, omit_defaults=True):
-    """What became of one question. `error` and `message` say why it was not answered."""
-
-    id: str
-    question: AnsweredQuestion | None = None
-    error: str = ""
-    message: str = ""
-
-
-class BatchAnswers(Struct, frozen=True):
-    """What became of each question, in the order in which they were named."""
-
-    answers: list[BatchItem]
-
-
 class Looking(Struct, frozen=True):
     """Who has the question open now."""
 
@@ -150,12 +130,6 @@ class GrantsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """How many grants are wanted."""
 
     limit: Limit = 100
-
-
-class GrantsAnswer(Struct, frozen=True):
-    """Grants that can still be used, the oldest first."""
-
-    grants: list[Given]
 
 
 class Revoked(Struct, frozen=True):
@@ -232,41 +206,41 @@ def routes(service: Service) -> tuple[Route, ...]:
         return json_response(Revoked(id))
 
     return (
-        Route(
-            "GET", "/api/v1/approvals", questions, "approver", "Questions to a person, and their answers",
+        served(
+            "questions", questions,
             query=ApprovalsQuery, answer=ApprovalsAnswer, codes=(_QUERY, _STORE),
         ),
         *approval_events.routes(service),
-        Route(
-            "GET", "/api/v1/approvals/{id}", question, "approver", "One question, with all that is known of it",
+        served(
+            "question", question,
             answer=ShownQuestion, codes=(_MISSING, _STORE),
         ),
-        Route(
-            "POST", "/api/v1/approvals/batch", batch, "approver", "Answer several questions of one kind",
+        served(
+            "batch", batch,
             body=BatchBody, answer=BatchAnswers, codes=((409, "not_alike"), *PROVING, *ANSWERING),
         ),
-        Route(
-            "POST", "/api/v1/approvals/{id}/approve", approve, "approver", "Let the call run, or another one instead",
+        served(
+            "approve", approve,
             body=ApproveBody, answer=AnsweredQuestion, codes=(*_SCOPES, *PROVING, *ANSWERING), rules=APPROVE_RULES,
         ),
-        Route(
-            "POST", "/api/v1/approvals/{id}/deny", deny, "approver", "Refuse the call",
+        served(
+            "deny", deny,
             body=DenyBody, answer=AnsweredQuestion, codes=(_NO_SERVER, *ANSWERING),
         ),
-        Route(
-            "POST", "/api/v1/approvals/{id}/defer", defer, "approver", "Answer later; the agent goes on meanwhile",
+        served(
+            "defer", defer,
             body=DeferBody, answer=AnsweredQuestion, codes=(_NO_SERVER, *ANSWERING),
         ),
-        Route(
-            "POST", "/api/v1/approvals/{id}/look", look, "approver", "Say that you have a question open",
+        served(
+            "look", look,
             answer=Looking, codes=(_MISSING, _STORE),
         ),
-        Route(
-            "GET", "/api/v1/grants", grants, "approver", "Answers that still count",
+        served(
+            "grants", grants,
             query=GrantsQuery, answer=GrantsAnswer, codes=(_QUERY, _STORE),
         ),
-        Route(
-            "DELETE", "/api/v1/grants/{id}", revoke, "approver", "Take an answer back",
+        served(
+            "revoke-grant", revoke,
             answer=Revoked, codes=(_MISSING, _STORE),
         ),
         *pauses.routes(service),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from msgspec import Meta, Struct
@@ -13,9 +12,11 @@ from interpose.approvals.questions import moment
 from interpose.errors import NotProvenError, ScopeError, StoreError, text_of
 from interpose.flow.hosted import undecidable
 from interpose.governance.bypasses import MOST_SECONDS, USUAL_SECONDS, Bypass, CommandPattern
+from interpose.service.operation_answers import BypassesAnswer, BypassRow
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.events import CommandBefore, EventAnswer, event_answer
 from interpose.surfaces.http.incoming import NOBODY, body_of, require_json
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING, answerer_of, not_proven, prove
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.types import HookPoint
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CHECK = "/api/v1/commands/check"
-BYPASSES = "/api/v1/bypasses"
 
 Words = Annotated[str, Meta(min_length=1, max_length=1000, pattern=incoming.VISIBLE)]
 
@@ -40,25 +40,6 @@ class BypassBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     session: Annotated[str, Meta(max_length=1024, description="in this session only; empty is in all")] = ""
     passphrase: Annotated[str, Meta(max_length=1000, description="where approvals.proof is `passphrase`")] = ""
     code: Annotated[str, Meta(max_length=40, description="where approvals.proof is `code`")] = ""
-
-
-class BypassRow(Struct, frozen=True, kw_only=True):
-    """A bypass as people see it. With a `problem` it is none: nothing passes by it."""
-
-    id: str
-    command: str
-    by: str
-    reason: str
-    given: datetime
-    ends: datetime
-    session: str = ""
-    problem: str = ""
-
-
-class BypassesAnswer(Struct, frozen=True):
-    """Bypasses that have not ended, the oldest first."""
-
-    bypasses: list[BypassRow]
 
 
 class BypassRevoked(Struct, frozen=True):
@@ -99,7 +80,7 @@ def routes(service: Service) -> tuple[Route, ...]:
         by, who = request.caller.name, answerer_of(request, body.passphrase, body.code)
 
         def answer() -> Bypass:
-            prove(service, who, f"bypass:{body.command}", f"interpose command bypass {body.command}")
+            prove(service, who, f"bypass:{body.command}", f"interpose governance command bypass {body.command}")
             return service.bypasses.give(
                 body.command, by=by, reason=body.reason, seconds=body.seconds, session=body.session
             )
@@ -117,16 +98,16 @@ def routes(service: Service) -> tuple[Route, ...]:
             "POST", CHECK, check, "agent", "What would be said about a host's command, without recording it",
             body=CommandBefore, answer=EventAnswer, codes=_READING,
         ),
-        Route(
-            "GET", BYPASSES, listed, "approver", "Commands that pass their chain rules for a while",
+        served(
+            "bypasses", listed,
             answer=BypassesAnswer, codes=(_STORE,),
         ),
-        Route(
-            "POST", BYPASSES, give, "approver", "Let commands pass their chain rules for a while",
+        served(
+            "bypass", give,
             body=BypassBody, answer=BypassRow, codes=((400, "invalid_scope"), *PROVING, *_READING, _STORE),
         ),
-        Route(
-            "DELETE", f"{BYPASSES}/{{id}}", revoke, "approver", "Take a bypass back",
+        served(
+            "revoke-bypass", revoke,
             answer=BypassRevoked, codes=(_MISSING, _STORE),
         ),
     )  # fmt: skip

@@ -12,6 +12,7 @@ from interpose.errors import NoSessionError, NotHaltedError, NotProvenError, Sto
 from interpose.governance.halts import how_to_lift
 from interpose.governance.session_views import GovernedDetail
 from interpose.surfaces.http.incoming import VISIBLE, body_of, require_json
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING, answerer_of, not_proven, prove
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 
@@ -68,18 +69,17 @@ def routes(service: Service) -> tuple[Route, ...]:
 
         return await shown(answer)
 
-    place = "/api/v1/sessions/{id}"
     return (
-        Route(
-            "GET", f"{place}/governance", show, "approver", "How a governed session stands",
+        served(
+            "session", show,
             answer=GovernedDetail, codes=(_MISSING, _STORE),
         ),
-        Route(
-            "POST", f"{place}/halt", halt, "approver", "Stop the tools of a governed session",
+        served(
+            "halt", halt,
             body=HaltBody, answer=GovernedDetail, codes=_SAYING,
         ),
-        Route(
-            "POST", f"{place}/lift", lift, "approver", "Let a halted session go on",
+        served(
+            "lift", lift,
             body=LiftBody, answer=GovernedDetail, codes=(*PROVING, (409, "not_halted"), *_SAYING),
         ),
     )  # fmt: skip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
 from interpose.approvals.questions import moment
+from interpose.service.operation_answers import BegunHandOver, HandOversAnswer
 from interpose.surfaces.http.answering import MISSING, STORE, Proving, body_with, done, prove, role_of
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from interpose.service.hand_overs import HandOverChoice
     from interpose.service.service import Service
 
-PATH = "/api/v1/operator/hand-overs"
 PROVEN_AS = "hand-over"
 """What a code is shown for, where `approvals.proof` is `code`."""
 
@@ -25,22 +25,6 @@ class HandOverBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Which agent."""
 
     host: Annotated[str, Meta(min_length=1, max_length=40)]
-
-
-class BegunHandOver(Struct, frozen=True, kw_only=True):
-    """An agent that may ask, and who said so."""
-
-    host: str
-    by: str
-    begun: datetime
-
-
-class HandOversAnswer(Struct, frozen=True):
-    """All of them, whether the configuration lets them count, and where an agent ran something unasked."""
-
-    hand_overs: list[BegunHandOver]
-    counts: bool
-    ended: list[str]
 
 
 class HandOverEnded(Struct, frozen=True):
@@ -78,17 +62,17 @@ def routes(service: Service) -> tuple[Route, ...]:
         return json_response(HandOverEnded(host))
 
     return (
-        Route(
-            "GET", PATH, listed, "approver", "Agents that may ask at their own prompts", answer=HandOversAnswer,
+        served(
+            "hand-overs", listed, answer=HandOversAnswer,
             codes=(STORE,),
         ),
-        Route(
-            "POST", PATH, begin, "approver", "Let an agent ask ordinary questions at its own prompt",
+        served(
+            "hand-over", begin,
             body=HandOverBody, answer=BegunHandOver,
             codes=((400, "invalid_request"), (403, "forbidden"), (415, "invalid_content_type"), *PROVING, STORE),
         ),
-        Route(
-            "DELETE", f"{PATH}/{{host}}", end, "approver", "Let an agent ask no more", answer=HandOverEnded,
+        served(
+            "end-hand-over", end, answer=HandOverEnded,
             codes=(MISSING, STORE),
         ),
     )  # fmt: skip

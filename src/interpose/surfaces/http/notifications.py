@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from interpose.notifications.notifier import Tried
+from interpose.notifications.channel_answers import NotificationsAnswer, ShownChannel, TryoutAnswer
 from interpose.surfaces.http.answering import STORE, body_with, done
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
 
-PATH = "/api/v1/notifications"
 MOST_MINUTES = 1440
 
 
@@ -29,32 +28,6 @@ class TryoutBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """By which channels; by all if none is named."""
 
     channels: Annotated[list[Annotated[str, Meta(max_length=24)]], Meta(max_length=20)] = []
-
-
-class ShownChannel(Struct, frozen=True, kw_only=True):
-    """A channel, and how its last notification went. `failed` in a row did not arrive."""
-
-    name: str
-    kind: str
-    after: float
-    person: str = ""
-    failed: int = 0
-    problem: str = ""
-    at: datetime | None = None
-
-
-class NotificationsAnswer(Struct, frozen=True, kw_only=True):
-    """All channels. `muted_until` is there while nothing is sent."""
-
-    channels: list[ShownChannel]
-    muted_until: datetime | None = None
-    muted_by: str = ""
-
-
-class TryoutAnswer(Struct, frozen=True):
-    """What became of the try-out of each channel."""
-
-    tried: list[Tried]
 
 
 def routes(service: Service) -> tuple[Route, ...]:
@@ -99,21 +72,21 @@ def routes(service: Service) -> tuple[Route, ...]:
             return json_response(TryoutAnswer(await done(lambda: service.notifier.try_out(body.channels))))
 
     return (
-        Route(
-            "GET", PATH, show, "approver", "Channels of notifications, and how they stand",
+        served(
+            "channels", show,
             answer=NotificationsAnswer, codes=((503, "no_server"), STORE),
         ),
-        Route(
-            "POST", f"{PATH}/mute", mute, "approver", "Send no notifications for a while",
+        served(
+            "mute", mute,
             body=MuteBody, answer=NotificationsAnswer,
             codes=((400, "invalid_request"), (415, "invalid_content_type"), (503, "no_server"), STORE),
         ),
-        Route(
-            "DELETE", f"{PATH}/mute", unmute, "approver", "Send notifications again",
+        served(
+            "unmute", unmute,
             answer=NotificationsAnswer, codes=((503, "no_server"), STORE),
         ),
-        Route(
-            "POST", f"{PATH}/test", try_out, "approver", "Send a try-out by each channel",
+        served(
+            "try-channels", try_out,
             body=TryoutBody, answer=TryoutAnswer,
             codes=(
                 (400, "invalid_request"), (404, "not_found"), (409, "too_many"), (415, "invalid_content_type"),

@@ -10,14 +10,15 @@ from msgspec import Meta, Struct
 from interpose.approvals.grants import Given
 from interpose.approvals.questions import spoken_id
 from interpose.service import pause_records
+from interpose.service.operation_answers import Pause, PausesAnswer
 from interpose.surfaces.http.answering import MISSING, STORE, Proving, body_with, done, prove, role_of
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
 
-PATH = "/api/v1/pause"
 PROVEN_AS = "pause"
 """What a code is shown for, where `approvals.proof` is `code`."""
 MOST_MINUTES = 480
@@ -29,23 +30,6 @@ class PauseBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
     minutes: Annotated[int, Meta(ge=1, le=MOST_MINUTES)]
     agent: Annotated[str, Meta(max_length=256)] = ""
     reason: Annotated[str, Meta(max_length=1000)] = ""
-
-
-class Pause(Struct, frozen=True, kw_only=True):
-    """A pause that holds now."""
-
-    id: str
-    by: str
-    begun: datetime
-    ends: datetime
-    agent: str = ""
-    reason: str = ""
-
-
-class PausesAnswer(Struct, frozen=True):
-    """All that hold now."""
-
-    pauses: list[Pause]
 
 
 class PauseEnded(Struct, frozen=True):
@@ -81,17 +65,17 @@ def routes(service: Service) -> tuple[Route, ...]:
         return json_response(PauseEnded(id))
 
     return (
-        Route("GET", PATH, listed, "approver", "Pauses that hold now", answer=PausesAnswer, codes=(STORE,)),
-        Route(
-            "POST", PATH, begin, "approver", "Answer questions with yes for a while",
+        served("pauses", listed, answer=PausesAnswer, codes=(STORE,)),
+        served(
+            "pause", begin,
             body=PauseBody, answer=Pause,
             codes=(
                 (400, "invalid_request"), (403, "forbidden"), (409, "too_many"), (415, "invalid_content_type"),
                 *PROVING, STORE,
             ),
         ),
-        Route(
-            "DELETE", f"{PATH}/{{id}}", end, "approver", "End a pause", answer=PauseEnded, codes=(MISSING, STORE),
+        served(
+            "end-pause", end, answer=PauseEnded, codes=(MISSING, STORE),
         ),
     )  # fmt: skip
 

@@ -10,8 +10,9 @@ from msgspec import Meta, Struct
 
 from interpose.errors import NoPinError, NotProvenError, PinError, text_of
 from interpose.pins.pin_desk import PinChoice
-from interpose.pins.pin_rows import PinRow, rows_of
+from interpose.pins.pin_rows import PinRow, PinsAnswer, rows_of
 from interpose.surfaces.http.incoming import body_of, require_json
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING, answerer_of, not_proven, prove
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import query_of
@@ -28,12 +29,6 @@ class PinsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whose pins are wanted."""
 
     server: Annotated[str, Meta(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$", description="of this server only")] = ""
-
-
-class PinsAnswer(Struct, frozen=True):
-    """Pins, by server, kind and name."""
-
-    pins: list[PinRow]
 
 
 class PinsBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,7 +73,7 @@ def routes(service: Service) -> tuple[Route, ...]:
         who = answerer_of(request, body.passphrase, body.code)
 
         def answer() -> list[PinRow]:
-            prove(service, who, f"pins:{server}", f"interpose pins approve {server}")
+            prove(service, who, f"pins:{server}", f"interpose mcp pins approve {server}")
             service.pins.approve(server, body.items, by)
             return rows_of(service.pins, server)
 
@@ -100,27 +95,27 @@ def routes(service: Service) -> tuple[Route, ...]:
         who = answerer_of(request, body.passphrase, body.code)
 
         def answer() -> PinsForgotten:
-            prove(service, who, f"pins:{server}", f"interpose pins approve {server}")
+            prove(service, who, f"pins:{server}", f"interpose mcp pins approve {server}")
             service.pins.forget(server, by)
             return PinsForgotten(server)
 
         return json_response(await _done(answer))
 
     return (
-        Route(
-            "GET", "/api/v1/pins", listed, "approver", "What MCP servers show, and what of it is trusted",
+        served(
+            "pins", listed,
             query=PinsQuery, answer=PinsAnswer, codes=((400, "invalid_query"), _UNUSABLE),
         ),
-        Route(
-            "POST", "/api/v1/pins/{server}/approve", approve, "approver", "Trust what an MCP server shows",
+        served(
+            "approve-pins", approve,
             body=PinsBody, answer=PinsAnswer, codes=(*PROVING, *_SAYING),
         ),
-        Route(
-            "POST", "/api/v1/pins/{server}/reject", reject, "approver", "Refuse what an MCP server shows",
+        served(
+            "reject-pins", reject,
             body=PinsBody, answer=PinsAnswer, codes=_SAYING,
         ),
-        Route(
-            "POST", "/api/v1/pins/{server}/forget", forget, "approver", "Forget an MCP server, to trust it anew",
+        served(
+            "forget-pins", forget,
             body=ForgetBody, answer=PinsForgotten, codes=(*PROVING, *_SAYING),
         ),
     )  # fmt: skip

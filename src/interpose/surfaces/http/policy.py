@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from interpose.formats.counted import plural
 from interpose.policy.rules import Level, PolicyProblem
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def routes(service: Service) -> tuple[Route, ...]:
     return (
         Route("GET", "/api/v1/policy", show, "auditor", "Which rules hold, and what is wrong with newer ones",
               answer=PolicyAnswer),
-        Route("POST", "/api/v1/policy/reload", reload, "operator", "Take over changed rule files, all or none",
+        served("reload-policy", reload,
               answer=PolicyReloaded, codes=((409, BROKEN),)),
     )  # fmt: skip
 

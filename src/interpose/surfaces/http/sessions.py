@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from interpose.errors import StoreError, text_of
 from interpose.governance.session_views import ShownState
 from interpose.ledger.times import moment_ns
-from interpose.service.seen_sessions import SeenSession, seen_session, seen_sessions
+from interpose.service.seen_sessions import SeenSession, SessionsAnswer, seen_session, seen_sessions
 from interpose.surfaces.http.audit import Moment
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import invalid_query, query_of
@@ -27,12 +27,6 @@ class SessionsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     since: Moment = "1d"
     state: Annotated[ShownState | Literal[""], Meta(description="governed sessions that stand so; empty is all")] = ""
     limit: Annotated[int, Meta(ge=1, le=1000, description="how many at most")] = 100
-
-
-class SessionsAnswer(Struct, frozen=True):
-    """Sessions, the last active first."""
-
-    sessions: list[SeenSession]
 
 
 _STORE = (503, "store_unavailable")

@@ -69,8 +69,8 @@ class Gateway:
         identify: Identify | None = None,
         pause: Callable[[int], float] | None = None,
     ) -> None:
-        """`transparent`: it is one server to its client (`interpose wrap`). `search`: clients look for tools instead of
-        seeing all. `identify` makes the context of a request. `pause`: see `SupervisedServer`."""
+        """`transparent`: it is one server to its client (`interpose mcp wrap`). `search`: clients look for tools
+        instead of seeing all. `identify` makes the context of a request. `pause`: see `SupervisedServer`."""
         self.gate, self.version, self.transparent, self.search = gate, version, transparent, search
         self.identify = identify or (lambda client, _declared, _meta, _id: client.context)
         servers = [

@@ -78,7 +78,7 @@ async def _settled(gateway: Gateway) -> None:
 
 
 def _info(gateway: Gateway) -> dict[str, Any]:
-    """Who we are: `interpose wrap` is the server that it wraps."""
+    """Who we are: `interpose mcp wrap` is the server that it wraps."""
     servers = gateway.routes.servers
     if gateway.transparent and len(servers) == 1 and servers[0].negotiated is not None and servers[0].negotiated.info:
         return dict(servers[0].negotiated.info)

@@ -267,7 +267,9 @@ class HttpClients:
         """
         caller = request.caller
         if caller.anonymous:
-            raise Refusal(401, "unauthorized", "the gateway needs a token (interpose token new NAME)", self._challenge)
+            raise Refusal(
+                401, "unauthorized", "the gateway needs a token (interpose serve token new NAME)", self._challenge
+            )
         return Client(
             principal=caller.name, context=Context(session_id=caller.session),
             traceparent=request.headers.get("traceparent", "")[:128],

@@ -136,17 +136,17 @@ class PinnedCatalogue:
         try:
             pins = self._pins(server)
         except PinError as error:
-            return _sentence(server, what, str(error), f"interpose pins show {server}")
+            return _sentence(server, what, str(error), f"interpose mcp pins show {server}")
         if not self._is_trusted(server, pin := pins.get(("connection", "")), "connection", ""):
             odd = next((each.what for each in pin.oddities if each.holds), "") if pin is not None else ""
             why = odd or "the server itself is not what was trusted: its command or address changed"
             if pin is not None and not pin.trusted and not odd:
                 why = "nobody has agreed to this server yet"
-            return _sentence(server, what, why, f"interpose pins show {server}")
+            return _sentence(server, what, why, f"interpose mcp pins show {server}")
         if self._is_trusted(server, pin := pins.get((kind, name)), kind, name):
             return ""
         why = (reason_of(pin) if pin is not None else "") or "it is not what its server has shown and somebody trusted"
-        return _sentence(server, what, why, f"interpose pins show {server} {name}".rstrip())
+        return _sentence(server, what, why, f"interpose mcp pins show {server} {name}".rstrip())
 
     def instructions(self, server: str, /) -> str:
         """What a server's instructions may say to a client now: what was trusted, or nothing."""
@@ -209,7 +209,7 @@ class PinnedCatalogue:
         self._told |= {mark for mark, pin in marks.items() if pin.waits}
         for pin in held[:_MOST_TOLD]:
             log.warning(
-                "%s: %s is held: %s. See `interpose pins show %s`",
+                "%s: %s is held: %s. See `interpose mcp pins show %s`",
                 known.server, f"{pin.kind} {one_line(pin.name)}".strip(), reason_of(pin), known.server,
             )  # fmt: skip
         if len(held) > _MOST_TOLD:
@@ -235,5 +235,5 @@ def _shown(pin: Pin | None, seen: Definition, item: Mapping[str, Any]) -> Mappin
 def _sentence(server: str, what: str, why: str, look: str) -> str:
     return (
         f"The {what} of the MCP server {server} is held until a person has looked at it: {why}. Tell the user; they "
-        f"can see it with `{look}`, and decide in their own terminal with `interpose pins approve` or `reject`."
+        f"can see it with `{look}`, and decide in their own terminal with `interpose mcp pins approve` or `reject`."
     )

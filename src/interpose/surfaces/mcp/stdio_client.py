@@ -120,7 +120,7 @@ def _is_file(descriptor: int) -> bool:
 
 
 class _FileWriter:
-    """A regular file instead of a pipe (`interpose wrap ... > answers`): the loop can't wait for one, nor need it."""
+    """A regular file instead of a pipe (`interpose mcp wrap ... > answers`): the loop can't wait for one."""
 
     def __init__(self, descriptor: int) -> None:
         self._file = os.fdopen(descriptor, "wb", 0)

@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from interpose.approvals.questions import spoken_id
+from interpose.service.operation_answers import PageAddress, Paired, SignedOut
 from interpose.surfaces.http.answering import STORE, Proving, body_with, done, prove, role_of
+from interpose.surfaces.http.operation_routes import served
 from interpose.surfaces.http.proving import PROVING
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.page.page_visits import Visits
@@ -21,30 +23,10 @@ _COMING_SECONDS = 6.0
 _LOOKED_EVERY = 0.1
 
 
-class PageAddress(Struct, frozen=True):
-    """Where a browser finds the page."""
-
-    address: str
-
-
 class PairingBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The code that a browser shows."""
 
     pairing: Annotated[str, Meta(min_length=1, max_length=40)]
-
-
-class Paired(Struct, frozen=True):
-    """Who is signed in now. `arrived` is False if no browser came that shows the code."""
-
-    name: str
-    role: str
-    arrived: bool
-
-
-class SignedOut(Struct, frozen=True):
-    """How many browsers were signed in."""
-
-    ended: int
 
 
 def routes(visits: Visits, address: Callable[[], Awaitable[str]]) -> tuple[Route, ...]:
@@ -68,14 +50,14 @@ def routes(visits: Visits, address: Callable[[], Awaitable[str]]) -> tuple[Route
         return json_response(SignedOut(await done(visits.sessions.end_all)))
 
     return (
-        Route("POST", PATH, where, "approver", "Where the page is", answer=PageAddress, codes=((503, "no_page"),)),
-        Route(
-            "POST", f"{PATH}/pairings", pair, "approver", "Let a browser in that shows a code",
+        served("page", where, answer=PageAddress, codes=((503, "no_page"),)),
+        served(
+            "pair", pair,
             body=PairingBody, answer=Paired,
             codes=((400, "invalid_request"), (415, "invalid_content_type"), *PROVING, STORE),
         ),
-        Route(
-            "DELETE", f"{PATH}/sessions", sign_out, "approver", "Sign out every browser",
+        served(
+            "sign-out", sign_out,
             answer=SignedOut, codes=(STORE,),
         ),
     )  # fmt: skip

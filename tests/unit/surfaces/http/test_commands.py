@@ -11,6 +11,7 @@ import pytest
 from interpose.errors import StoreError
 from interpose.governance.bypasses import RULE
 from interpose.ledger.record import search
+from interpose.operations import BY_ID
 from interpose.service.service import Service
 from interpose.store.protocols import Query
 from interpose.surfaces.http import commands, events
@@ -18,6 +19,8 @@ from interpose.surfaces.http_server.messages import Role
 from interpose.types import HookPoint
 from tests.governing_chains import ChainRules
 from tests.servers import Reply, Running, answered_by_token, bearer, running, service_in, trusting
+
+BYPASSES = BY_ID["bypasses"].path
 
 EVENT = "/api/v1/events/command.before"
 BYPASS = {"command": "deploy*", "reason": "the site is down"}
@@ -85,7 +88,7 @@ def test_a_bypass_lets_pass_is_recorded_listed_and_taken_back(
     server: Running, service: Service, tmp_path: Path
 ) -> None:
     assert tried(server, EVENT, tmp_path)["decision"] == "deny"
-    given = say(server, commands.BYPASSES, BYPASS | {"session": "s"})
+    given = say(server, BYPASSES, BYPASS | {"session": "s"})
     assert given.status == 200, given.json
     assert (given.json["command"], given.json["by"], given.json["session"]) == ("deploy*", "approver", "s")
     passed = tried(server, EVENT, tmp_path)
@@ -96,12 +99,12 @@ def test_a_bypass_lets_pass_is_recorded_listed_and_taken_back(
     assert (used.decision, used.arguments["name"]) == ("allow", "deploy")
     assert (made.arguments["status"], made.arguments["name"], made.effects) == ("bypass", "deploy*", ())
     assert {one.call_id for one in search(service.store, Query(rule=RULE), 50)} >= {used.call_id, made.call_id}
-    listed = server.ask("GET", commands.BYPASSES, None, bearer("approver")).json["bypasses"]
+    listed = server.ask("GET", BYPASSES, None, bearer("approver")).json["bypasses"]
     assert [one["id"] for one in listed] == [given.json["id"]]
-    gone = server.ask("DELETE", f"{commands.BYPASSES}/{given.json['id']}", None, bearer("approver"))
+    gone = server.ask("DELETE", f"{BYPASSES}/{given.json['id']}", None, bearer("approver"))
     assert (gone.status, gone.json["revoked"]) == (200, True)
     assert tried(server, EVENT, tmp_path)["decision"] == "deny"
-    assert server.ask("DELETE", f"{commands.BYPASSES}/{given.json['id']}", None, bearer("approver")).status == 404
+    assert server.ask("DELETE", f"{BYPASSES}/{given.json['id']}", None, bearer("approver")).status == 404
 
 
 FAULTS: list[tuple[str, Any, int, str]] = [
@@ -118,15 +121,15 @@ FAULTS: list[tuple[str, Any, int, str]] = [
 
 @pytest.mark.parametrize(("note", "body", "status", "code"), FAULTS, ids=[case[0] for case in FAULTS])
 def test_a_bypass_that_can_not_be_given(server: Running, note: str, body: Any, status: int, code: str) -> None:
-    reply = say(server, commands.BYPASSES, body)
+    reply = say(server, BYPASSES, body)
     assert (reply.status, reply.json["error"]) == (status, code), note
 
 
 @pytest.mark.parametrize("role", ["agent", "auditor"])
 def test_only_approvers_give_list_and_take_back(server: Running, role: Role) -> None:
-    assert say(server, commands.BYPASSES, BYPASS, role).status == 403
-    assert server.ask("GET", commands.BYPASSES, None, bearer(role)).status == 403
-    assert server.ask("DELETE", f"{commands.BYPASSES}/x", None, bearer(role)).status == 403
+    assert say(server, BYPASSES, BYPASS, role).status == 403
+    assert server.ask("GET", BYPASSES, None, bearer(role)).status == 403
+    assert server.ask("DELETE", f"{BYPASSES}/x", None, bearer(role)).status == 403
 
 
 def test_a_token_alone_gives_none_from_this_machine(tmp_path: Path) -> None:
@@ -135,9 +138,9 @@ def test_a_token_alone_gives_none_from_this_machine(tmp_path: Path) -> None:
         service_in(tmp_path, approvals=answered_by_token(tmp_path, proof="terminal")) as own,
         running(commands.routes(own), trust=trusting()) as there,
     ):
-        reply = say(there, commands.BYPASSES, BYPASS)
+        reply = say(there, BYPASSES, BYPASS)
         assert (reply.status, reply.json["error"]) == (403, "not_proven")
-        assert "interpose command bypass deploy*" in reply.json["message"]
+        assert "interpose governance command bypass deploy*" in reply.json["message"]
         assert own.bypasses.seen() == []
 
 
@@ -154,8 +157,8 @@ def test_a_store_that_is_away_is_said_so(
         raise StoreError("gone")
 
     monkeypatch.setattr(service.store, "load_session", gone)
-    assert say(server, commands.BYPASSES, BYPASS).json["error"] == "store_unavailable"
-    assert server.ask("GET", commands.BYPASSES, None, bearer("approver")).json["error"] == "store_unavailable"
+    assert say(server, BYPASSES, BYPASS).json["error"] == "store_unavailable"
+    assert server.ask("GET", BYPASSES, None, bearer("approver")).json["error"] == "store_unavailable"
 
 
 def test_what_breaks_is_a_refusal(server: Running, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

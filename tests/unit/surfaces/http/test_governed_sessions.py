@@ -46,7 +46,7 @@ def test_from_a_look_to_a_lift(server: Running) -> None:
     halted = say(server, "POST", "/s-12/halt", {"reason": "it deletes too much"}).json
     assert (halted["state"], halted["was"]) == ("halted", "active")
     assert (halted["halt"]["reason"], halted["halt"]["by"]) == ("it deletes too much", "operator")
-    assert halted["halt"]["how_to_lift"] == "interpose session lift s-12"
+    assert halted["halt"]["how_to_lift"] == "interpose governance session lift s-12"
     assert Path(halted["halt"]["checkpoint"]).is_file()
     again = say(server, "POST", "/s-12/halt", {"reason": "another"})
     assert (again.status, again.json["halt"]["reason"]) == (200, "it deletes too much")
@@ -119,5 +119,5 @@ def test_a_token_alone_lifts_nothing_from_this_machine(tmp_path: Path) -> None:
             assert say(server, "POST", "/s-12/halt", {"reason": "x"}).status == 200
             refused = say(server, "POST", "/s-12/lift", {})
             assert (refused.status, refused.json["error"]) == (403, "not_proven")
-            assert "interpose session lift s-12" in refused.json["message"]
+            assert "interpose governance session lift s-12" in refused.json["message"]
             assert say(server, "GET", "/s-12/governance").json["state"] == "halted"

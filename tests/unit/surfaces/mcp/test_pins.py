@@ -60,7 +60,7 @@ def test_a_changed_tool_is_shown_as_it_was_and_refused_until_a_person_agrees(toy
     assert pins.admit(tools(tool("read", "Evil."), tool("more"))) == (tool("read"),)
     said = pins.held("fs", "tools", "read")
     assert "not what it was when it was trusted" in said
-    assert "interpose pins show fs read" in said
+    assert "interpose mcp pins show fs read" in said
     assert "it is new" in pins.held("fs", "tools", "more")
     toy.approve("read")  # another process: the server that a person answers to
     assert pins.held("fs", "tools", "read") == ""

@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+from interpose.command_line import OLD, OwnVerb, spelled_now, verb_of
 from interpose.paths import is_running_program
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Word
 
-_LOOKING: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("check", "completion", "demo", "doctor", "explain", "help", "redact", "status"), frozenset()),
-    "approvals": words("list show"),
-    "audit": words("export search show stats tail verify"),
-    "command": words("bypasses check"),
-    "config": words("check schema show"),
-    "governance": words("check report schema show"),
-    "grants": words("list"),
-    "notify": words("list"),
-    "pause": words("list"),
-    "pins": words("list show"),
-    "policy": words("lint list schema show test"),
-    "session": words("list show"),
-}
-"""Verbs that change nothing, or the acts of them that do not. No acts: all of them."""
-_CHANGING = words(
-    "approve bypass deny defer edit end reject forget halt lift mute unmute watch revoke add remove enable disable init"
-)
 _VALUES = words(
     "--server --token-file --config --cwd --socket --host --port --tool --arg --output -o --tag --junit --key-file"
 )
@@ -51,30 +34,42 @@ def interpose(inv: Invocation, low: Lowering) -> None:
     for file in opts.values("--token-file", "--key-file"):  # what is read here is sent, or shown
         low.read(file)
     operands = opts.operands
-    verb = operands[0] if operands else None
-    if verb is None or (verb.text != "run" and _only_informs(inv.args)):
+    if not operands:
         return
-    act = operands[1] if len(operands) > 1 else None
-    match verb.text:
-        case "run":
+    verb, rest = _verb_of(inv.args, operands)
+    if (verb is None or verb.judged != "runs") and _only_informs(inv.args):
+        return
+    match verb.judged if verb is not None else "":
+        case "runs":
             _state_misled(inv, low)
-            low.run(_behind(inv.args, verb), via="interpose run")
-        case "serve" if len(inv.args) == 1:
+            low.run(_behind(inv.args, operands[0]), via="interpose run")
+        case "serves" if len(inv.args) == 1:
             _state_misled(inv, low)
-            _state_elsewhere(inv, low, verb)
-        case "install" if all(_is_harmless(word) for word in inv.args):
+            _state_elsewhere(inv, low, operands[0])
+        case "installs" if all(_is_harmless(word) for word in inv.args):
             _state_misled(inv, low)
-            _state_elsewhere(inv, low, verb)
-        case "hook":
+            _state_elsewhere(inv, low, operands[0])
+        case "tells":
             _state_misled(inv, low)
-            low.emit("guard.tamper", "interpose hook", certainty="possible", at=verb, ours=True, rule="guard-events",
-                     reason="Tells the guard of events as if an agent's host did")  # fmt: skip
-        case known if known in _LOOKING and _only_looks(known, operands[1:]):
+            low.emit("guard.tamper", "interpose hook", certainty="possible", at=operands[0], ours=True,
+                     rule="guard-events", reason="Tells the guard of events as if an agent's host did")  # fmt: skip
+        case "looks" | "acts" | "value" if verb is not None and _only_looks(verb, rest, inv.args):
             pass
         case _:
-            changed = act if act is not None and verb.text in _LOOKING else verb
-            low.emit("guard.tamper", f"interpose {verb.text}", at=changed, wide=True, ours=True, rule="guard-off",
-                     reason="Changes, stops or answers for the guard that watches this")  # fmt: skip
+            named = operands[: len(operands) - len(rest)] or operands[:1]
+            at = rest[0] if rest and verb is not None and (verb.for_agents or verb.for_people) else named[-1]
+            low.emit("guard.tamper", f"interpose {' '.join(word.text for word in named)}", at=at, wide=True, ours=True,
+                     rule="guard-off", reason="Changes, stops or answers for the guard that watches this")  # fmt: skip
+
+
+def _verb_of(args: tuple[Word, ...], operands: tuple[Word, ...]) -> tuple[OwnVerb | None, tuple[Word, ...]]:
+    """The verb as the program finds it, by its first two words, and the operands behind it."""
+    together = len(operands) > 1 and args[:2] == operands[:2]
+    typed = [word.text for word in operands[: 2 if together else 1]]
+    verb = verb_of(spelled_now(typed))
+    if verb is None:
+        return None, operands[1:]
+    return verb, operands[1 if typed[0] in OLD else len(verb.path) :]
 
 
 def _only_informs(args: tuple[Word, ...]) -> bool:
@@ -83,15 +78,18 @@ def _only_informs(args: tuple[Word, ...]) -> bool:
     return any(word.text in _INFORM for word in before)
 
 
-def _only_looks(verb: str, rest: tuple[Word, ...]) -> bool:
-    """Whether a group's act changes nothing. An act behind a word that we take for the act counts as well: that word
-    may be the value of an option."""
-    acts = _LOOKING[verb]
-    if verb == "pause":  # its act may be a time: any word but the one is taken for it
-        return [word.text for word in rest] == ["list"]
-    if not acts or not rest:
+def _only_looks(verb: OwnVerb, rest: tuple[Word, ...], args: tuple[Word, ...]) -> bool:
+    """Whether a subcommand changes nothing. One behind a word that we take for it counts as well if options stand
+    before that: it may be the value of an option."""
+    if verb.judged == "looks":
         return True
-    return rest[0].text in acts and not any(word.text in _CHANGING for word in rest)
+    if verb.judged == "value":  # its subcommand may be a time: any word but the one is taken for it
+        return [word.text in verb.for_agents for word in rest] == [True]
+    if not rest:
+        return True
+    before = args[: next(index for index, word in enumerate(args) if word is rest[0])]
+    is_plain = all(word.text[:1] != "-" and UNKNOWN not in word.text for word in before)
+    return rest[0].text in verb.for_agents and (is_plain or not any(word.text in verb.for_people for word in rest))
 
 
 def _behind(args: tuple[Word, ...], verb: Word) -> tuple[Word, ...]:
