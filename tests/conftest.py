@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,18 @@ settings.register_profile(
 )
 settings.load_profile("interpose")
 os.environ.pop("COLUMNS", None)  # workers of pytest-xdist set it, and what is piped would be wrapped
+
+# What a shell starts in the background, or `nohup`, ignores these, and so would every program that a test starts. A
+# signal with a handler is one that a program starts with its default for.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda _number, _frame: None)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected items are no garbage: whoever looks for some need not look at them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
