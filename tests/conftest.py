@@ -31,6 +31,8 @@ for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda _number, _frame: None)
 
+os.umask(0o022)  # where groups have one user each it is 002, and files of rules that others can write do not count
+
 
 def pytest_collection_finish() -> None:
     """Thousands of collected items are no garbage: whoever looks for some need not look at them."""
