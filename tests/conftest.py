@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -31,6 +33,22 @@ for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda _number, _frame: None)
 
+_OF_THE_TESTS = ("INTERPOSE_CHROMIUM", "INTERPOSE_AGENTS")
+
+
+def _forget_whoever_runs_the_tests() -> None:
+    """Their settings, rules and agents are not what is tested. Who uses Interpose gets another home."""
+    ours = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME")
+    for name in list(os.environ):
+        if name in ours or (name.startswith("INTERPOSE_") and name not in _OF_THE_TESTS):
+            del os.environ[name]
+    places = (".config/interpose", ".local/state/interpose")
+    if any(Path.home().joinpath(place).exists() for place in places):
+        os.environ["HOME"] = home = tempfile.mkdtemp(prefix="h")
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+
+
+_forget_whoever_runs_the_tests()
 os.umask(0o022)  # where groups have one user each it is 002, and files of rules that others can write do not count
 
 

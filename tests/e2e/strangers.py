@@ -108,11 +108,8 @@ class Wheel:
                        capture_output=True)  # fmt: skip
         (self.file,) = place.glob("*.whl")
 
-    def environment(self, place: Path, *, compiles: bool = False) -> Path:
-        """A new virtual environment without Interpose, whose `pip` finds the wheel. What that needs is there.
-
-        What runs is compiled when it first runs, and not all of it by `pip` before, if that is not asked for.
-        """
+    def environment(self, place: Path) -> Path:
+        """A new virtual environment without Interpose, whose `pip` finds the wheel. What that needs is there."""
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
         packages = place / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
         for entry in Path(sysconfig.get_path("purelib")).iterdir():
@@ -120,7 +117,6 @@ class Wheel:
                 (packages / entry.name).symlink_to(entry)
         pip = place / "bin" / "pip"
         index = f"PIP_NO_INDEX=1 PIP_FIND_LINKS={self.file.parent} PIP_DISABLE_PIP_VERSION_CHECK=1"
-        index += "" if compiles else " PIP_NO_COMPILE=1"
         pip.write_text(f'#!/bin/sh\n{index} exec {sys.executable} -m pip --python {place}/bin/python "$@"\n')
         pip.chmod(0o755)
         return place

@@ -32,10 +32,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Wheel:
 
 
 @pytest.fixture
-def environment(wheel: Wheel, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """The reader of the README installs as everybody does; the others need not compile all of it again."""
-    compiles = request.node.name == test_every_line_of_the_readme_runs_and_leaves_the_agent_as_it_was.__name__
-    return wheel.environment(tmp_path / "env", compiles=compiles)
+def environment(wheel: Wheel, tmp_path: Path) -> Path:
+    return wheel.environment(tmp_path / "env")
 
 
 @pytest.fixture
