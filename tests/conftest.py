@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
+import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +26,36 @@ settings.register_profile(
 )
 settings.load_profile("interpose")
 os.environ.pop("COLUMNS", None)  # workers of pytest-xdist set it, and what is piped would be wrapped
+
+# What a shell starts in the background, or `nohup`, ignores these, and so would every program that a test starts. A
+# signal with a handler is one that a program starts with its default for.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda _number, _frame: None)
+
+_OF_THE_TESTS = ("INTERPOSE_CHROMIUM", "INTERPOSE_AGENTS")
+
+
+def _forget_whoever_runs_the_tests() -> None:
+    """Their settings, rules and agents are not what is tested. Who uses Interpose gets another home."""
+    ours = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME")
+    for name in list(os.environ):
+        if name in ours or (name.startswith("INTERPOSE_") and name not in _OF_THE_TESTS):
+            del os.environ[name]
+    places = (".config/interpose", ".local/state/interpose")
+    if any(Path.home().joinpath(place).exists() for place in places):
+        os.environ["HOME"] = home = tempfile.mkdtemp(prefix="h")
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+
+
+_forget_whoever_runs_the_tests()
+os.umask(0o022)  # where groups have one user each it is 002, and files of rules that others can write do not count
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected items are no garbage: whoever looks for some need not look at them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

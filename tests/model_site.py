@@ -204,7 +204,7 @@ def site(
     thread.start()
 
     def perform(work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work, loop).result(PATIENCE)
 
     with ModelServer() as model:
         proxy = serving(service, {"model": model.url, **more}, port=0, session=session, start_server=False)

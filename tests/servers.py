@@ -137,7 +137,7 @@ def running(
     thread.start()
 
     def perform(work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work, loop).result(PATIENCE)
 
     trust = trust or Trust(loopback="open")
     listener = Listener(routes, [Tcp("127.0.0.1"), *more], trust, limits, observe=observe, refusal_page=refusal_page)

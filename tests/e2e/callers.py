@@ -67,7 +67,7 @@ class Caller:
             self._waiting[number] = answer
             asked = [number, port, method, path, None if value is None else json.dumps(value), headers]
             os.write(self._asks, json.dumps(asked).encode() + b"\n")
-        status, body = answer.result(120)
+        status, body = answer.result(PATIENCE)
         if status == 0:
             raise ConnectionError(body)
         return status, json.loads(body)
@@ -85,6 +85,6 @@ class Caller:
         except ProcessLookupError:
             pass  # it has ended already
         os.waitpid(self._pid, 0)
-        self._reader.join(20)
+        self._reader.join(PATIENCE)
         self._answers.close()
         os.close(self._terminal)

@@ -20,6 +20,7 @@ from mcp import MCPError
 from tests.e2e.mcp_over_http import SDK, TOKENS, client, gateway, process, server, written
 from tests.issuers import Issuer
 from tests.mcp_http import listening
+from tests.patience import PATIENCE
 from tests.sdk_peers import ERAS, said, use_toy
 
 
@@ -106,7 +107,7 @@ def test_a_token_that_is_taken_back_counts_no_more(tmp_path: Path) -> None:
         assert [status(port, who) for who in ("ada", "bob")] == [200, 200]
         file = home / ".config" / "interpose" / "tokens"
         file.write_text(f"ada agent {TOKENS['ada']}\n", encoding="ascii")
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while status(port, "bob") != 401 and time.monotonic() < end:
             time.sleep(0.05)
         assert [status(port, who) for who in ("ada", "bob")] == [200, 401]

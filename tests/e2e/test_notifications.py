@@ -108,7 +108,7 @@ def test_a_call_that_waits_goes_on_when_the_link_is_answered(tmp_path: Path) -> 
             address = phone.next().json["click"]
             assert not waiting.done()
             assert pressed(address, "approve")[0] == 200
-            assert waiting.result(60)["valid"] is True
+            assert waiting.result(PATIENCE)["valid"] is True
             records = server.ask("GET", "/api/v1/audit?decision=allow&limit=5").body
     assert "bob" in json.dumps(records)
 
@@ -122,7 +122,7 @@ def test_the_button_of_a_notification_denies(tmp_path: Path) -> None:
             assert (button["action"], button["method"]) == ("http", "POST")
             assert fetched("POST", button["url"], answer="approve")[0] == 409
             assert fetched("POST", button["url"], answer="deny")[0] == 200
-            said = waiting.result(60)
+            said = waiting.result(PATIENCE)
     assert (said["valid"], "bob" in json.dumps(said)) == (False, True)
 
 

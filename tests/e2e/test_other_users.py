@@ -293,7 +293,7 @@ def test_the_unix_sockets_are_not_for_it_even_if_it_can_open_them(server: Server
 
     def ask() -> str:
         with socket.socket(socket.AF_UNIX) as connected:
-            connected.settimeout(10)
+            connected.settimeout(PATIENCE)
             connected.connect(str(path))
             route = "/hook/claude-code" if name == "hook.sock" else "/api/v1/intercept"
             body = b"{}"
@@ -334,7 +334,7 @@ def test_its_connections_leave_the_owners_socket_open(home: Path) -> None:
                 except OSError:
                     pass  # this one found no room
             with socket.socket(socket.AF_UNIX) as connected:
-                connected.settimeout(10)
+                connected.settimeout(PATIENCE)
                 connected.connect(str(path))
                 connected.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                 assert connected.recv(4096).startswith(b"HTTP/1.1 200 ")

@@ -19,6 +19,7 @@ import pytest
 from tests.case_files import read_cases
 from tests.noted import noted
 from tests.package.built import Packages, build, real_environment
+from tests.patience import PATIENCE
 
 CASES = Path(__file__).parents[1] / "cases" / "environment.yaml"
 
@@ -37,7 +38,7 @@ class Guarded(NamedTuple):
         environment = {"HOME": str(self.home), "PATH": path, "NO_COLOR": "1", "COLUMNS": "400"}
         return subprocess.run(
             [self.root / "bin" / "interpose", *args], input=given, capture_output=True, text=True, check=False,
-            timeout=120, env=environment, cwd=self.home,
+            timeout=PATIENCE, env=environment, cwd=self.home,
         )  # fmt: skip
 
     def checks(self, name: str) -> list[tuple[str, str]]:
@@ -189,8 +190,12 @@ def compiled(packages: Path) -> Path:
 
 @pytest.fixture
 def spare(own: Guarded, tmp_path: Path) -> Iterator[Guarded]:
-    """A second environment of the same files, to be spoilt. The interpreter of the first looks at it."""
-    shutil.copytree(own.root, tmp_path / "home" / "tool", symlinks=True, copy_function=os.link)
+    """A second environment of the same files, to be spoilt. The interpreter of the first looks at it.
+
+    What the first has compiled stays there: to compile all of it anew and to compare takes longer than anything else.
+    """
+    sources = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(own.root, tmp_path / "home" / "tool", symlinks=True, copy_function=os.link, ignore=sources)
     yield Guarded(tmp_path / "home" / "tool", tmp_path / "home")
     shutil.rmtree(tmp_path / "home")
 
@@ -208,7 +213,7 @@ def looked_at(guarded: Guarded, by: Guarded) -> list[list[str]]:
     )
     done = subprocess.run(
         [by.root / "bin" / "python", "-I", "-c", code, guarded.root, guarded.packages], capture_output=True, text=True,
-        check=True, timeout=120, env={"HOME": str(guarded.home), "PATH": "/usr/bin:/bin"},
+        check=True, timeout=PATIENCE, env={"HOME": str(guarded.home), "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     found: list[list[str]] = json.loads(done.stdout)
     return found

@@ -53,7 +53,7 @@ def test_an_interrupt_ends_what_was_started(tmp_path: Path) -> None:
         child.stderr.readline()
         pid = int((tmp_path / "pid").read_text())
         child.send_signal(signal.SIGINT)
-        assert child.wait(60) == 130
+        assert child.wait(PATIENCE) == 130
         while Path(f"/proc/{pid}").exists():  # until it is reaped
             time.sleep(0.05)
 

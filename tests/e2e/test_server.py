@@ -49,7 +49,7 @@ def test_a_stop_answers_every_request_that_was_accepted(tmp_path: Path) -> None:
             connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
         server.signal(signal.SIGTERM)
         for connection in connections:
-            connection.settimeout(20)
+            connection.settimeout(PATIENCE)
             answered.append(connection.recv(65536))
             connection.close()
         assert server.child.wait(PATIENCE) == 0
@@ -152,7 +152,7 @@ def test_three_servers_share_approvals_and_grants_while_one_is_killed(tmp_path: 
             one.signal(signal.SIGKILL)
             answer = three.ask("POST", f"/api/v1/approvals/{question}/approve", {"scope": "uses", "uses": 3})
             assert answer.status == 200, answer.body
-            assert waiting.result(40)["valid"]
+            assert waiting.result(PATIENCE)["valid"]
 
             left = list(pool.map(lambda number: (two, three)[number % 2].intercept(ASKED)["valid"], range(16)))
             assert left.count(True) == 2, "three uses, and one of them was waited for"

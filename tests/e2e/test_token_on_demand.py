@@ -12,6 +12,7 @@ import pytest
 
 from interpose.cli.server_client import connection_to, reachable
 from tests.e2e.processes import clean_environment
+from tests.patience import PATIENCE
 
 COMMAND = [sys.executable, "-m", "interpose"]
 
@@ -31,7 +32,7 @@ def socket(tmp_path: Path) -> Iterator[str]:
         yield path
     finally:
         child.kill()
-        child.wait(20)
+        child.wait(PATIENCE)
 
 
 def token(tmp_path: Path, *words: str) -> tuple[str, str]:

@@ -51,7 +51,7 @@ def test_an_async_interceptor_that_blocks_is_left_at_its_deadline(tmp_path: Path
                 # The deadline is still to come when others are answered: the server's own loop is free.
                 other = server.post(PATH, _body("ls"))
                 assert other.status == 200
-                said = held.result(30).json
+                said = held.result(PATIENCE).json
                 assert said["valid"] is False
                 assert "within 1 s" in str(said)
                 assert server.post(PATH, _body("ls -l")).json["valid"] is True

@@ -103,7 +103,7 @@ def test_two_hundred_threads_in_flight(registry: InterceptorRegistry, changing: 
     barrier = threading.Barrier(CALLS)
 
     def call(number: int) -> list[tuple[int, ...]]:
-        barrier.wait(30)
+        barrier.wait(PATIENCE)
         found = []
         for _ in range(5):
             answer = engine.run_tool(ToolCall("exec", {"number": number}), lambda arguments: arguments)
@@ -112,7 +112,9 @@ def test_two_hundred_threads_in_flight(registry: InterceptorRegistry, changing: 
         return found
 
     with ThreadPoolExecutor(CALLS) as pool:
-        results = [found for futures in [pool.submit(call, n) for n in range(CALLS)] for found in futures.result(60)]
+        results = [
+            found for futures in [pool.submit(call, n) for n in range(CALLS)] for found in futures.result(PATIENCE)
+        ]
     changing.finish()
     assert len(results) == CALLS * 5
     assert set(results) <= changing.states
@@ -213,7 +215,7 @@ def test_ids_stay_unique_when_many_register_at_once(registry: InterceptorRegistr
     barrier = threading.Barrier(32)
 
     def add(number: int) -> int:
-        barrier.wait(30)
+        barrier.wait(PATIENCE)
         added = 0
         for id in range(50):
             try:
@@ -241,7 +243,7 @@ def test_no_registration_and_no_removal_is_lost(registry: InterceptorRegistry, m
     barrier = threading.Barrier(16)
 
     def change(number: int) -> None:
-        barrier.wait(30)
+        barrier.wait(PATIENCE)
         for id in range(60):
             registry.add(id=f"{number}.{id}", name="tool.before", handler=lambda _i, _o: None)
             if id % 3 == 0:
@@ -261,7 +263,7 @@ def test_runs_that_share_an_engine_do_not_share_a_bag(registry: InterceptorRegis
 
     def agent(number: int) -> set[str]:
         run = engine.run()
-        barrier.wait(30)
+        barrier.wait(PATIENCE)
         run.message(f"message {number}")
         calls = [run.run_tool(ToolCall("exec", {}), lambda arguments: arguments) for _ in range(20)]
         return {done.response["bag"] for done in calls}

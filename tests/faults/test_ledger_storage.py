@@ -19,9 +19,10 @@ from interpose.engine import Engine
 from interpose.ledger import Ledger, LedgerSettings, verify_directory
 from interpose.store.sqlite import SqliteStore
 from tests.ledgers import Faulty, ListStore, all_records, guarded, run, shell_call
+from tests.patience import PATIENCE
 
-DEADLINE = 0.3
-SLACK = 0.05
+HANG = 2.0
+"""A deadline that is told from `at once` on a busy machine, too."""
 
 FAULTS = [("disk full", errno.ENOSPC), ("an error of the disk", errno.EIO), ("read-only", errno.EROFS),
           ("quota", errno.EDQUOT)]  # fmt: skip
@@ -76,7 +77,7 @@ def test_records_come_late_without_another_call(tmp_path: Path) -> None:
 
 def test_storage_that_hangs_is_answered_in_time(tmp_path: Path) -> None:
     store, faulty, ran = ListStore(), Faulty(), list[Any]()
-    with Ledger(tmp_path, store, LedgerSettings(deadline=DEADLINE), journals=faulty.folder) as ledger:
+    with Ledger(tmp_path, store, LedgerSettings(deadline=HANG), journals=faulty.folder) as ledger:
         engine = Engine(guarded(), recorder=ledger.recorder)
         run(engine, "echo before")
         faulty.gate.clear()
@@ -85,8 +86,8 @@ def test_storage_that_hangs_is_answered_in_time(tmp_path: Path) -> None:
             start = monotonic()
             assert is_unavailable(engine.run_tool(shell_call(f"echo {number}"), ran.append))
             took.append(monotonic() - start)
-        assert max(took) < DEADLINE + SLACK
-        assert max(took[1:]) < SLACK, "while one write hangs, the others are told at once"
+        assert max(took) < 2 * HANG
+        assert max(took[1:]) < HANG / 2, "while one write hangs, the others are told at once"
         faulty.gate.set()
         assert _until_it_works(engine)
     assert not ran
@@ -97,7 +98,7 @@ def test_storage_that_hangs_is_answered_in_time(tmp_path: Path) -> None:
 
 
 def _until_it_works(engine: Engine) -> bool:
-    end = monotonic() + 5
+    end = monotonic() + PATIENCE
     while monotonic() < end:
         if run(engine, "echo again") == "done":
             return True
@@ -106,7 +107,7 @@ def _until_it_works(engine: Engine) -> bool:
 
 def test_a_hang_does_not_hold_an_event_loop(tmp_path: Path) -> None:
     faulty = Faulty()
-    settings = LedgerSettings(deadline=DEADLINE)
+    settings = LedgerSettings(deadline=HANG)
 
     async def calls(engine: Engine) -> tuple[list[Any], int]:
         beats = 0
@@ -128,7 +129,7 @@ def test_a_hang_does_not_hold_an_event_loop(tmp_path: Path) -> None:
         faulty.gate.clear()
         start = monotonic()
         answers, beats = asyncio.run(calls(engine))
-        assert monotonic() - start < DEADLINE + 0.3
+        assert monotonic() - start < 2 * HANG, "and not ten times"
         assert all(is_unavailable(answer) for answer in answers)
         assert beats >= 5
         faulty.gate.set()

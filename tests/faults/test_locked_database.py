@@ -46,7 +46,7 @@ def test_a_database_that_another_process_holds(tmp_path: Path) -> None:
             with ThreadPoolExecutor(TOGETHER) as pool:
                 waiting = [pool.submit(_asked, server, ASKS.format(n=n)) for n in range(TOGETHER)]
                 for future in waiting:
-                    reply, seconds = future.result(120)
+                    reply, seconds = future.result(PATIENCE)
                     assert reply.body["valid"] is False
                     assert seconds < 5 * BUSY
             with ThreadPoolExecutor(4) as pool:
@@ -56,5 +56,5 @@ def test_a_database_that_another_process_holds(tmp_path: Path) -> None:
                 server.child.wait(PATIENCE)
                 assert monotonic() - start < 10 + 10 + BUSY
                 for future in late:
-                    assert future.exception(60) is not None or future.result()[0].body["valid"] is False
+                    assert future.exception(PATIENCE) is not None or future.result()[0].body["valid"] is False
             holder.kill()

@@ -18,6 +18,7 @@ from interpose.install.stopping import stopped
 from interpose.platforms.linux import pid_handle as linux
 from interpose.platforms.linux import process_table
 from interpose.platforms.macos import pid_handle as macos
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fake kqueue asks Linux")
 
@@ -79,7 +80,7 @@ def test_a_signal_reaches_it_and_its_end_is_seen(handle: Any) -> None:
         try:
             assert not held.wait(0)
             held.send(signal.SIGTERM)
-            assert held.wait(30)
+            assert held.wait(PATIENCE)
             assert held.wait(0), "it stays ended"
         finally:
             held.close()
@@ -89,7 +90,7 @@ def test_a_process_that_has_ended_is_none(handle: Any) -> None:
     with program() as made:
         held = handle(made.pid)
         made.kill()
-        assert held.wait(30)
+        assert held.wait(PATIENCE)
         made.wait()
     with pytest.raises(ProcessLookupError):
         held.send(signal.SIGTERM)
@@ -124,5 +125,5 @@ def test_a_server_is_ended_by_either(handle: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("interpose.install.stopping._MORE", 0.2)
     with program(code) as made:
         assert stopped(made.pid, 0.0) == ""
-        assert made.wait(30) in (-signal.SIGTERM, -signal.SIGKILL)
+        assert made.wait(PATIENCE) in (-signal.SIGTERM, -signal.SIGKILL)
         assert stopped(made.pid, 0.0) == "", "what is gone is ended"

@@ -46,7 +46,8 @@ def run(checks: Sequence[Command], beside: Command, suites: Sequence[Suite], *, 
     """Run all of them and return the exit code: 0 when everything passed, 130 when the run was interrupted."""
     os.chdir(ROOT)
     for number in _ENDING_SIGNALS:
-        signal.signal(number, _interrupt)
+        if (number, signal.getsignal(number)) != (signal.SIGHUP, signal.SIG_IGN):  # `nohup` wants it to go on
+            signal.signal(number, _interrupt)
     # Everything that tests write lies in one directory; a short one, because paths of sockets have 107 bytes at most.
     directory = tempfile.mkdtemp(prefix="i", dir="/tmp")
     tree = ProcessTree()

@@ -19,12 +19,13 @@ from interpose.cel.variable_shapes import Shape
 from interpose.errors import PolicyError
 from interpose.policy.effect_needs import Needs, needs_of
 from interpose.policy.rules import PolicyProblem, Rule, RuleRedaction
-from interpose.policy.startup_memory import Memory
+from interpose.policy.startup_memory import Memory, key_of
 from interpose.policy.variables import ALWAYS, VARIABLES
 from interpose.tools import TOOL_GROUPS
 from interpose.types import EMPTY, FrozenDict, HookPoint
 
 _MAX_SELECTIONS = 512
+_MAX_TRIED = 2000
 _CandidateKey = tuple[HookPoint, str, str, frozenset[str], frozenset[str]]
 
 
@@ -95,29 +96,52 @@ def compile_rules(
     memory: Memory | None = None,
 ) -> Policy:
     """The policy of these rules. Raises PolicyError with every problem of every rule."""
-    from interpose.policy.examples import failing_examples
-
     problems: list[PolicyProblem] = []
     compiled: list[CompiledRule] = []
     for rule in rules:
-        if memory is not None and (later := _later(rule, memory)) is not None:
-            compiled.append(later)
-            continue
         try:
-            ready = compile_rule(rule, check if memory is None else memory.check)
+            compiled.append(_tried_once(rule) if memory is None else _remembered(rule, memory))
         except PolicyError as error:
             problems.extend(error.problems)
-            continue
-        compiled.append(ready)
-        if memory is not None and memory.holds(rule):
-            continue
-        failing = list(failing_examples(ready))
-        problems.extend(failing)
-        if memory is not None and not failing:
-            memory.held(rule, frozenset() if ready.when is None else ready.when.variables, ready.needs)
     if problems:
         raise PolicyError(tuple(problems))
     return Policy(tuple(compiled), refused, judge)
+
+
+_tried: dict[bytes, CompiledRule] = {}
+"""Rules that were compiled in this process and whose examples hold. Each project has an engine with the same packs."""
+
+
+def _tried_once(rule: Rule) -> CompiledRule:
+    key = key_of(rule)
+    known = _tried.get(key)
+    if known is None:
+        known = _tried_rule(rule, check)
+        if len(_tried) >= _MAX_TRIED:
+            _tried.clear()  # files that change again and again must not fill the memory
+        _tried[key] = known
+    return known
+
+
+def _tried_rule(rule: Rule, check: Check) -> CompiledRule:
+    """One rule, compiled, whose examples hold. Raises PolicyError."""
+    from interpose.policy.examples import failing_examples
+
+    ready = compile_rule(rule, check)
+    if failing := tuple(failing_examples(ready)):
+        raise PolicyError(failing)
+    return ready
+
+
+def _remembered(rule: Rule, memory: Memory) -> CompiledRule:
+    """The same with what is known from before."""
+    if (later := _later(rule, memory)) is not None:
+        return later
+    if memory.holds(rule):
+        return compile_rule(rule, memory.check)
+    ready = _tried_rule(rule, memory.check)
+    memory.held(rule, frozenset() if ready.when is None else ready.when.variables, ready.needs)
+    return ready
 
 
 def _later(rule: Rule, memory: Memory) -> CompiledRule | None:

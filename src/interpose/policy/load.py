@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from errno import ELOOP, ENOENT, ENOTDIR
+from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
 from typing import NoReturn
@@ -99,9 +100,17 @@ def parsed(text: RuleText, memory: Memory | None = None) -> RuleFile:
     """The rules of one text. Raises PolicyError with all that is wrong in their form."""
     if memory is not None:
         return memory.parse(text.text, text.file, text.level, text.pack)
+    return _parsed_pack(text) if text.pack else _parsed(text)
+
+
+def _parsed(text: RuleText) -> RuleFile:
     from interpose.policy.parsing import parse  # reading YAML takes long to load, and a memory may do without
 
     return parse(text.text, text.file, text.level, text.pack)
+
+
+_parsed_pack = lru_cache(maxsize=64)(_parsed)
+"""Packs come with the program and are few: every engine of a process has the same."""
 
 
 def read(places: Iterable[RulePlace]) -> list[RuleText]:

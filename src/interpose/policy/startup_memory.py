@@ -61,7 +61,7 @@ class Memory:
 
     def parse(self, text: str, file: str, level: Level, pack: str) -> RuleFile:
         """As `parsing.parse`."""
-        key = _key((text, file, level, pack))
+        key = key_of((text, file, level, pack))
         known = self._files.get(key)
         if known is not None:
             self._used.add(key)
@@ -75,7 +75,7 @@ class Memory:
 
     def check(self, text: str, variables: Mapping[str, str]) -> Checked:
         """As `checker.check`."""
-        key = _key((text, *variables.items()))
+        key = key_of((text, *variables.items()))
         known = self._expressions.get(key)
         if known is not None:
             self._used.add(key)
@@ -91,23 +91,23 @@ class Memory:
 
     def held_rule(self, rule: Rule) -> HeldRule | None:
         """What is known of exactly this rule, if its examples are known to hold."""
-        key = _key(rule)
+        key = key_of(rule)
         if key in self._held:
             self._used.add(key)
         return self._held.get(key)
 
     def held(self, rule: Rule, variables: frozenset[str] = frozenset(), needs: Needs = None) -> None:
         """The examples of this rule hold."""
-        self._held[_key(rule)] = HeldRule(variables, needs)
-        self._note(_key(rule))
+        self._held[key_of(rule)] = HeldRule(variables, needs)
+        self._note(key_of(rule))
 
     def families(self, mark: object) -> Mapping[str, str]:
         """The families of commands if they are known for this code, else nothing."""
-        return self._families[1] if self._families[0] == _key(mark) else {}
+        return self._families[1] if self._families[0] == key_of(mark) else {}
 
     def keep_families(self, mark: object, families: Mapping[str, str]) -> None:
         """Remember the families of commands."""
-        self._families = (_key(mark), dict(families))
+        self._families = (key_of(mark), dict(families))
         self._changed = True
 
     def _note(self, key: bytes) -> None:
@@ -151,5 +151,6 @@ def _frozen(_type: type, value: object) -> Any:
 _RULES = msgspec.msgpack.Decoder(RuleFile, dec_hook=_frozen)
 
 
-def _key(what: object) -> bytes:
+def key_of(what: object) -> bytes:
+    """The same for what is the same, file and line included."""
     return hashlib.blake2b(msgspec.json.encode(what, order="deterministic"), digest_size=16).digest()

@@ -42,7 +42,7 @@ class Program:
 
     def __exit__(self, *_error: object) -> None:
         self._child.terminate()
-        self._child.wait(30)
+        self._child.wait(PATIENCE)
         for stream in (self._child.stdin, self._child.stdout, self._log):
             if stream is not None:
                 stream.close()

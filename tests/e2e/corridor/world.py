@@ -81,7 +81,7 @@ class _UnixConnection(http.client.HTTPConnection):
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(60)
+        self.sock.settimeout(PATIENCE)
         self.sock.connect(self._path)
 
 

@@ -19,6 +19,7 @@ from interpose.service.service import Service
 from interpose.surfaces.hook_clients.plugins import Reach, plugin_files
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests import hosting
+from tests.patience import PATIENCE
 from tests.servers import config_in, running
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
@@ -86,7 +87,7 @@ def played(directory: Path, steps: Sequence[Step], service: Any = None, *, port:
             (directory / "main.mjs").write_text(PROGRAM, encoding="utf-8")
             words = ["node", str(directory / "main.mjs")]
             given = json.dumps(steps)
-            done = subprocess.run(words, input=given, capture_output=True, text=True, check=True, timeout=120)
+            done = subprocess.run(words, input=given, capture_output=True, text=True, check=True, timeout=PATIENCE)
     finally:
         if service is None:
             opened.close()

@@ -275,7 +275,7 @@ sys.exit(main(["approvals", "watch"]))"""
 
     def until(self, text: str, insist: str = "") -> str:
         """What is shown until then, this text included. Keys to `insist` on are pressed until it comes."""
-        end = monotonic() + 30
+        end = monotonic() + PATIENCE
         while text not in self.seen:
             self.press(insist)
             ready, _, _ = select.select([self._master], [], [], 0.2 if insist else end - monotonic())

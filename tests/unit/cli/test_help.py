@@ -18,6 +18,7 @@ from interpose.cli.help_text import readable
 from interpose.cli.help_topics import pages_directory, topics
 from interpose.cli.terminal import NARROWEST
 from interpose.cli.verdict_text import columns
+from tests.patience import PATIENCE
 
 PAGES = sorted(topics().items())
 
@@ -126,7 +127,7 @@ def test_a_terminal_gets_a_readable_page_by_its_pager(pager: str, want: str, tmp
             shown += os.read(master, 65536)
         except OSError:
             break  # all of it was read
-    assert child.wait(30) == 0
+    assert child.wait(PATIENCE) == 0
     os.close(master)
     text = shown.decode()
     assert text.startswith(want)

@@ -299,9 +299,9 @@ def serving(home: Path) -> Iterator[str]:
         thread = threading.Thread(target=loop.run_forever)
         thread.start()
         try:
-            asyncio.run_coroutine_threadsafe(listener.start(), loop).result(20)
+            asyncio.run_coroutine_threadsafe(listener.start(), loop).result(PATIENCE)
             yield next(address for address in listener.addresses if address.startswith("http:"))
-            asyncio.run_coroutine_threadsafe(listener.stop(), loop).result(20)
+            asyncio.run_coroutine_threadsafe(listener.stop(), loop).result(PATIENCE)
         finally:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
@@ -324,7 +324,7 @@ def test_the_id_that_is_printed_leads_to_the_servers_record(
 
 def until(holds: Callable[[], bool]) -> None:
     """Wait for what a server does in the background."""
-    end = monotonic() + 20
+    end = monotonic() + PATIENCE
     while not holds():
         assert monotonic() < end
 

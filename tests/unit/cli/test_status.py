@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -71,6 +73,7 @@ def test_agents_ledger_and_questions_in_one_screen(project: Path, capsys: pytest
     installed(target("claude-code"), fail_open=True)
     installed(target("kiro"))
     context = Context(session_id="s1", source="hook:claude-code")
+    began = monotonic()
     with open_service(load().config, follow=False, serving=True) as service:
         for command in ("ls", "git push --force origin topic"):
             service.run(context).before(ToolCall("exec", {"command": command}, context=context))
@@ -80,9 +83,12 @@ def test_agents_ledger_and_questions_in_one_screen(project: Path, capsys: pytest
     shown = "\n".join(lines)
     for part in (
         "server     none runs", "2 decisions", "1 waits for an answer", "Kiro CLI, never heard yet",
-        "Claude Code, last heard ", "fail-open  calls that can't be decided run; 0 did",
+        "fail-open  calls that can't be decided run; 0 did",
     ):  # fmt: skip
         assert part in shown
+    heard = re.search(r"Claude Code, last heard (\d+) seconds? ago", shown)
+    assert heard is not None
+    assert int(heard[1]) <= monotonic() - began
     code, told = status(project, capsys)
     assert (code, [host["host"] for host in told["hosts"]]) == (0, ["claude-code", "kiro"])  # type: ignore[attr-defined]  # JSON
 

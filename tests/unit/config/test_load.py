@@ -25,6 +25,10 @@ from interpose.errors import ConfigError
 from interpose.types import HookPoint
 
 Load = Callable[..., Loaded]
+NONE = Path(__file__).with_name("there-is-none.yaml")
+"""Not a name like /nonexistent: it is the home of users of some machines, and somebody may have made it."""
+NOBODY = {"HOME": str(NONE)}
+"""Without a home it would be root's, with whatever that has."""
 
 
 @pytest.fixture
@@ -300,7 +304,7 @@ ANY = st.recursive(st.text() | st.integers() | st.floats() | st.booleans() | st.
 @given(st.dictionaries(st.sampled_from([key.name for key in tree().all_keys()]), ANY, max_size=4))
 def test_values_of_any_form_are_taken_or_refused(flags: dict[str, Any]) -> None:
     try:
-        config = load(environ={}, flags=flags, organisation=Path("/nonexistent")).config
+        config = load(environ=NOBODY, flags=flags, organisation=NONE).config
     except ConfigError:
         return
     assert msgspec.convert(msgspec.to_builtins(config), Config) == config
@@ -314,7 +318,7 @@ def test_every_text_can_be_written(text: str) -> None:
 @given(st.dictionaries(st.text(max_size=5), st.integers()))
 def test_flags_of_no_key_are_refused(flags: dict[str, Any]) -> None:
     with pytest.raises(ConfigError) if flags else nullcontext() as caught:
-        load(environ={}, flags=flags, organisation=Path("/nonexistent"))
+        load(environ=NOBODY, flags=flags, organisation=NONE)
     assert caught is None or len(caught.value.problems) == len(flags)
 
 

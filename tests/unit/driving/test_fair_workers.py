@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from interpose.driving.fair_workers import FairWorkers
+from tests.patience import PATIENCE
 
 
 def test_one_callers_many_jobs_stand_behind_anothers_one() -> None:
@@ -15,9 +16,9 @@ def test_one_callers_many_jobs_stand_behind_anothers_one() -> None:
     jobs = [workers.submit("greedy", lambda: order.append("greedy")) for _ in range(6)]
     other = workers.submit("modest", lambda: order.append("modest"))
     gate.set()
-    first.result(30)
+    first.result(PATIENCE)
     for job in (*jobs, other):
-        job.result(30)
+        job.result(PATIENCE)
     assert order.index("modest") <= 1
 
 
@@ -26,9 +27,9 @@ def test_callers_take_turns() -> None:
     first = workers.submit("", lambda: gate.wait(30))
     jobs = [workers.submit(name, lambda name=name: order.append(name)) for name in "aaabbbccc"]  # type: ignore[misc]
     gate.set()
-    first.result(30)
+    first.result(PATIENCE)
     for job in jobs:
-        job.result(30)
+        job.result(PATIENCE)
     assert "".join(order) == "abcabcabc"
 
 
@@ -39,8 +40,8 @@ def test_a_failure_is_told_to_whoever_waits_and_ends_no_thread() -> None:
         raise SystemExit(3)
 
     with pytest.raises(SystemExit):
-        workers.submit("a", fail).result(30)
-    assert workers.submit("a", lambda: 1).result(30) == 1
+        workers.submit("a", fail).result(PATIENCE)
+    assert workers.submit("a", lambda: 1).result(PATIENCE) == 1
 
 
 def test_no_more_threads_than_said() -> None:
@@ -48,7 +49,7 @@ def test_no_more_threads_than_said() -> None:
     jobs = [workers.submit(n, lambda: gate.wait(30)) for n in range(8)]
     assert sum(one.name.startswith("interpose:few:") for one in threading.enumerate()) == 2
     gate.set()
-    assert all(job.result(30) for job in jobs)
+    assert all(job.result(PATIENCE) for job in jobs)
 
 
 def test_what_was_cancelled_is_not_done() -> None:
@@ -57,6 +58,6 @@ def test_what_was_cancelled_is_not_done() -> None:
     waiting = workers.submit("a", lambda: done.append(1))
     assert waiting.cancel()
     gate.set()
-    first.result(30)
-    assert workers.submit("a", lambda: 2).result(30) == 2
+    first.result(PATIENCE)
+    assert workers.submit("a", lambda: 2).result(PATIENCE) == 2
     assert not done

@@ -19,6 +19,7 @@ from interpose.engine import Engine
 from interpose.errors import ConfigError
 from interpose.registry import InterceptorRegistry
 from interpose.types import Context, Deny, ToolCall, Verdict
+from tests.patience import PATIENCE
 
 PROGRAM = str(Path(__file__).parents[2] / "interceptor_program.py")
 BOTH = [{"events": ["tools/call"], "phase": "request"}, {"events": ["tools/call"], "phase": "response"}]
@@ -51,7 +52,7 @@ class Opened:
 
     def heard_soon(self, method: str) -> list[dict[str, Any]]:
         """What nobody waits for arrives when it does."""
-        until = time.monotonic() + 20
+        until = time.monotonic() + PATIENCE
         while not (found := self.heard(method)) and time.monotonic() < until:
             time.sleep(0.01)
         return found
@@ -225,7 +226,7 @@ def test_a_sink_is_told_of_refused_calls_too_and_decides_nothing(opened: Make) -
     one = opened([CHECK, sink], {"check": NO, "log": "hang"})
     assert one.decide().outcome == "deny"
     names: list[str] = []
-    until = time.monotonic() + 20
+    until = time.monotonic() + PATIENCE
     while "log" not in names and time.monotonic() < until:
         names = [each["params"]["name"] for each in one.heard()]
         time.sleep(0.01)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,12 @@ from interpose import Context, Engine, ToolCall, create_interceptor_registry
 from interpose.build import add_builtin_interceptors
 from interpose.cli.suggest import commands_in
 from interpose.errors import PolicyError
-from interpose.policy.compiled import compile_rules
+from interpose.policy import compiled, examples
+from interpose.policy.compiled import CompiledRule, compile_rules
 from interpose.policy.interceptor import registrations
-from interpose.policy.load import RulePlace, load, pack_names, pack_text
+from interpose.policy.load import RulePlace, RuleText, load, load_text, pack_names, pack_text, parsed
 from interpose.policy.pack_catalogue import pack
-from interpose.policy.rules import Rule
+from interpose.policy.rules import Level, PolicyProblem, Rule
 from interpose.policy_trials.lint import lint
 from interpose.policy_trials.trials import Trial, run_trials
 from interpose.types import HookPoint
@@ -75,6 +77,7 @@ def test_no_rule_of_a_pack_is_dead_shadowed_or_untested(name: str) -> None:
 @pytest.mark.parametrize("home", ["/root", "/", "/var/lib/jenkins", "/Users/ann", "/workspace/project", ""])
 def test_the_packs_load_wherever_the_home_is(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", home)
+    monkeypatch.setattr(compiled, "_tried", {})  # in another home, and not as they were tried in the last
     assert len(load([], packs=NAMES).rules) == len(RULES)
 
 
@@ -121,3 +124,37 @@ def test_results_are_looked_at_as_well() -> None:
 def test_the_page_of_packs_is_true(rule: Rule) -> None:
     page = (Path(__file__).parents[3] / "docs" / "packs.md").read_text(encoding="utf-8")
     assert f"| `{rule.id}` | {rule.action} | {rule.message} |" in page
+
+
+def test_what_was_tried_in_this_process_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each project has an engine of its own, with the same packs. Another example makes another rule."""
+    tried: list[str] = []
+    failing = examples.failing_examples
+
+    def noted(rule: CompiledRule) -> Iterator[PolicyProblem]:
+        tried.append(rule.rule.id)
+        return failing(rule)
+
+    monkeypatch.setattr(examples, "failing_examples", noted)
+    monkeypatch.setattr(compiled, "_tried", {})
+    rules = [load([], packs=NAMES).rules for _ in range(2)]
+    assert rules[0] == rules[1]
+    assert len(tried) == len(RULES)
+    text = "version: 1\nrules: [{id: a, when: 'true', action: deny, message: no, examples: {%s: [ls]}}]\n"
+    assert len(load_text(text % "match").rules) == 1
+    with pytest.raises(PolicyError, match="examples"):
+        load_text(text % "no_match")
+    monkeypatch.setattr(compiled, "_MAX_TRIED", 1)
+    del tried[:]
+    assert load([], packs=NAMES).rules == rules[0]
+    assert tried == []
+    assert load_text(text.replace("id: a", "id: b") % "match").rules[0].rule.id == "b"
+    assert len(compiled._tried) == 1, "it does not grow for ever"
+
+
+def test_a_pack_is_read_once_in_a_process_and_a_users_file_each_time() -> None:
+    text = pack_text("baseline")
+    assert parsed(text) is parsed(pack_text("baseline"))
+    assert parsed(pack_text("baseline", Level.ORGANISATION)) is not parsed(text)
+    own = RuleText("a.yaml", text.text.replace("baseline/", ""))
+    assert parsed(own) is not parsed(own), "whoever changes it again and again fills no memory"

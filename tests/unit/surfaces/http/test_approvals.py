@@ -20,6 +20,7 @@ from interpose.surfaces.http import approvals, intercept, sessions
 from interpose.surfaces.http_server.tokens import Tokens, read_tokens
 from interpose.surfaces.http_server.trust import Trust
 from interpose.types import Context, ToolCall
+from tests.patience import PATIENCE
 from tests.servers import Reply, Running, answered_by_token, running, service_in
 
 RULES = """\
@@ -105,7 +106,7 @@ def test_who_waits_over_http_gets_the_answer(server: Running, service: Service) 
         while not (open_ones := [each for each in service.desk.asked() if each.session == "http"]):
             pass
         say(server, "POST", f"/api/v1/approvals/{open_ones[0].id}/approve", {}, "operator")
-        assert waiting.result(30).json["valid"] is True
+        assert waiting.result(PATIENCE).json["valid"] is True
 
 
 @pytest.mark.parametrize(

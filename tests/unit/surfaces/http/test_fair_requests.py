@@ -46,4 +46,4 @@ def test_huge_requests_keep_no_large_one_waiting(tmp_path: Path) -> None:
                 assert not any(one.done() for one in huge)
             finally:
                 dwelling.released.set()
-            assert all(one.result(60).json["valid"] is True for one in huge)
+            assert all(one.result(PATIENCE).json["valid"] is True for one in huge)

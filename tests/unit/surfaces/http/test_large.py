@@ -66,7 +66,7 @@ def test_others_are_answered_while(
     with ThreadPoolExecutor(1) as other:
         slowly = other.submit(server.post, path, body)
         if step == "its call is made" and path.endswith(("/message.before", "/params.before", "/cli/validate")):
-            assert slowly.result(30).status == 200, "it has no such step"
+            assert slowly.result(PATIENCE).status == 200, "it has no such step"
             return
         assert reached.wait(PATIENCE)
         monkeypatch.undo()
@@ -75,7 +75,7 @@ def test_others_are_answered_while(
             assert not slowly.done()
         finally:
             go_on.set()
-        assert slowly.result(30).status == 200
+        assert slowly.result(PATIENCE).status == 200
 
 
 def test_a_large_call_waits_for_its_answer(server: Running, service: Service) -> None:
@@ -85,7 +85,7 @@ def test_a_large_call_waits_for_its_answer(server: Running, service: Service) ->
         while not (questions := service.desk.asked()):
             assert not asked.done(), asked.result()
         service.desk.approve(questions[0].id, "ann")
-        reply = asked.result(30)
+        reply = asked.result(PATIENCE)
     assert (reply.json["decision"], reply.headers["preference-applied"]) == ("allow", "wait=30")
 
 

@@ -18,6 +18,7 @@ from interpose.surfaces.http_server.messages import Request, Response, Route, js
 from interpose.surfaces.http_server.tokens import Tokens, open_tokens
 from interpose.surfaces.http_server.trust import Trust, make_trust
 from tests.event_loops import Run
+from tests.patience import PATIENCE
 from tests.wire import Wire
 
 HELLO = b"GET / HTTP/1.1\r\nHost: localhost:%d\r\n\r\n"
@@ -42,7 +43,7 @@ def hello(wire: Wire, port: int) -> Any:
 
 def unix_wire(path: Path) -> Wire:
     sock = socket.socket(socket.AF_UNIX)
-    sock.settimeout(20)
+    sock.settimeout(PATIENCE)
     sock.connect(str(path))
     return Wire(sock)
 

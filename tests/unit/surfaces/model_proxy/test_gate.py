@@ -19,6 +19,7 @@ from interpose.types import Allow, Confirm, Decision, Deny, ToolCall, ToolOutcom
 from tests.gating import KEY, recorded, watched
 from tests.model_site import ProxySite, Said, site
 from tests.model_streams import DIALECTS, datas, sent
+from tests.patience import PATIENCE
 from tests.servers import service_in
 
 BIG = "x" * 10_000
@@ -107,7 +108,7 @@ def test_what_needs_a_person_says_where_it_is_answered_and_runs_after_a_yes(
 @pytest.mark.parametrize("answer", ["yes", "no"])
 def test_an_answer_waits_for_a_person(service: Service, answer: str, pad: str) -> None:
     def person() -> None:
-        until = monotonic() + 20
+        until = monotonic() + PATIENCE
         while not service.desk.asked() and monotonic() < until:
             sleep(0.01)
         (question,) = service.desk.asked()
