@@ -48,6 +48,7 @@ from interpose.paths.protected import (
 )
 from interpose.paths.resolve import UNKNOWN, resolve
 from interpose.paths.secret import is_credential, is_guarded, secret_of
+from interpose.paths.settings_in_programs import changes_settings
 from interpose.paths.tamper import tamper_of
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "Strength",
     "Trouble",
     "agent_directory_of",
+    "changes_settings",
     "could_be",
     "could_be_ours",
     "could_find_ours",

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from interpose.agents.known_agents import AGENTS, IN_PROJECTS
 from interpose.late_patterns import late
 from interpose.paths.ours import mentions_ours
+from interpose.paths.settings_in_programs import changes_settings
 
 _ENDINGS = """
     awk bash bat bzl c cc cjs clj cmake cmd cpp cs csx dart ex exs fish go gradle groovy hs ipynb java jl js jsx
@@ -27,6 +28,11 @@ _BY_NAME = frozenset({
 })  # fmt: skip
 """Files without an ending that tells, from which tools run commands."""
 _ORDER = late(r"(?<![\w./-])(?:[\w./~-]{0,200}/)?interpose(?=[\s'\",\]\[]{1,8}[a-z])[^\n]{0,200}")
+_ENDS_US = late(
+    r"(?is)\b(?:pgrep|pidof|process_iter)\b.{0,200}\binterpose\b.{0,400}(?:\bkill|\bterminate|\bsuspend|SIGSTOP|SIGKILL)"
+    r"|\binterpose\b.{0,200}\bprocess_iter\b.{0,400}(?:\bkill|\bterminate|\bsuspend)"
+    r"|\b(?:pkill|killall)\b[^\n]{0,200}\binterpose\b"
+)
 _GLUE = late(r"[\s'\",\[\]()\\]+|\b(?:args|shell|check|stdout|stderr)\s{0,8}=\s{0,8}\S{0,40}")
 _MOST_ORDERS = 8
 _PROMPTS = late(
@@ -63,7 +69,7 @@ def frees(path: str, text: str, objects: Callable[[str], str]) -> str:
     lower = path.lower()
     name = lower.rpartition("/")[2]
     if name in _BY_NAME or name.endswith(_PROGRAMS) or text.startswith("#!"):
-        return _orders(text, objects)
+        return _orders(text, objects) or _changes(text)
     if lower.endswith((".md", ".toml")) and _PROMPTS.search(lower):
         return _prompt(text, objects)
     if lower.endswith(("/.vscode/settings.json", ".code-workspace", "/user/settings.json")) and (
@@ -80,12 +86,18 @@ def frees(path: str, text: str, objects: Callable[[str], str]) -> str:
 def _orders(text: str, objects: Callable[[str], str]) -> str:
     if "interpose" not in text.lower():
         return ""  # other projects have an API with such paths
+    if _ENDS_US.search(text):
+        return "is a program that looks for processes of the guard itself and ends them"
     if mentions_ours(text):
         return "is a program that names keys, files or orders of the guard itself"
     for _, found in zip(range(_MOST_ORDERS), _ORDER.finditer(text), strict=False):
         if reason := objects(_GLUE.sub(" ", found[0])):
             return f"is a program that orders the guard itself: {reason}"
     return ""
+
+
+def _changes(text: str) -> str:
+    return "is a program that names the settings of an agent, and changes files" if changes_settings(text) else ""
 
 
 def _prompt(text: str, objects: Callable[[str], str]) -> str:

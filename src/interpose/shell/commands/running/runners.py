@@ -76,6 +76,9 @@ def _coded(options: tuple[str, ...]) -> Handler:
             *options
         ):
             low.shell(code, via=inv.name)
+        if inv.name == "sg":  # `sg GROUP COMMAND` is `sg GROUP -c COMMAND`
+            for code in parse(inv.args, values=options).operands[1:2]:
+                low.shell(code, via=inv.name)
         general(inv, low)
 
     return run
