@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from interpose.agents.known_agents import PACKAGES
+from interpose.agents.known_agents import AGENT_OF, PACKAGES
 from interpose.late_patterns import late
 from interpose.paths import holds_ours, is_above_ours, protected_place_of
 from interpose.shell import analyse
@@ -40,6 +40,8 @@ _LOOKING = frozenset(
 _NAMES_TERMINAL = frozenset({"pane", "paneid", "target", "session", "sessionid", "sessionname", "window", "windowid"})
 _GIVEN_NAME = late(r"=?[A-Za-z_][\w.:-]*")
 _PROMPTS = frozenset({"prompt", "task", "message", "instruction", "instructions", "query", "goal", "input"})
+_WHO = frozenset({"agent", "agentname", "agenttype", "assistant", "cli", "program", "provider", "runner"})
+"""Arguments that say which agent is to do something."""
 _MOUNTS = frozenset({"volumes", "volume", "mounts", "mount", "binds", "bind", "hostpath", "hostvolumes"})
 _REPOSITORIES = frozenset({"repopath", "repo", "repository", "repositorypath", "gitdir", "worktree", "rootpath"})
 _FILLING = frozenset(
@@ -55,7 +57,23 @@ _ENDING = frozenset({
 """What ends or holds up a service or a process, in a tool's name or in an argument that says what is done."""
 _OURSELVES = late(r"(?i)(?:\S*/)?interpose(?:\.(?:service|socket)|@\S*|\s+(?:serve|hook|gateway|proxy)\b.*)?")
 """Names of our own service and processes."""
-_KEEPING = frozenset({"archive", "backup", "bundle", "compress", "pack", "snapshot", "sync", "tar", "upload", "zip"})
+_KEEPING = frozenset(
+    {
+        "archive",
+        "backup",
+        "bundle",
+        "compress",
+        "embed",
+        "index",
+        "ingest",
+        "pack",
+        "snapshot",
+        "sync",
+        "tar",
+        "upload",
+        "zip",
+    }
+)
 """What takes a directory as a whole to another place."""
 _SETTING_UP = frozenset(
     {"add", "configure", "disable", "enable", "install", "register", "remove", "uninstall", "update"}
@@ -127,6 +145,8 @@ def _starts_agent(said: list[str], call: ToolCall) -> bool:
     found = mcp_name(call.original_name or call.name)
     if found is None or not any(_PROMPTS & {plain_name(key), *_words(key)[-1:]} for key in call.arguments):
         return False
+    if any(plain_name(key) in _WHO and str(value).lower() in AGENT_OF for key, value in call.arguments.items()):
+        return True
     return any(part.lower().replace("_", "-") in PACKAGES for part in (found.server, found.tool))
 
 
@@ -180,8 +200,13 @@ def _paths_in(value: object) -> Iterator[str]:
             yield path
 
 
+_TO_EDITORS = late(r"^[\s:]*(?:!+|ter(?:m|minal)?\s)\s*")
+"""How an editor is told to run a command: `:!command`, `:terminal command`."""
+
+
 def _orders_us(value: str) -> bool:
     """Whether a text is a command of our own program that no agent may give."""
+    value = _TO_EDITORS.sub("", value)
     first = value.split(None, 1)[:1]
     if not first or first[0].rpartition("/")[2] != "interpose":
         return False

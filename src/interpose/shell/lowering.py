@@ -48,6 +48,7 @@ _TYPES_KEYS = late(
 
 _INTO_PROCESSES = late(
     r"\bremote_exec\(|(?s:/proc\b.{0,400}\bkill\()|(?s:\bkill\s{0,4}[('\"A-Z0-9-].{0,400}/proc\b)"
+    r"|(?s:(?:\brange\(\s{0,4}\d|<=?\s{0,4}\d{4,}).{0,200}\bkill\()"
     r"|(?s:process_iter.{0,400}\.(?:kill|terminate|suspend|send_signal)\()"
     r"|(?s:\bpgrep\b.{0,400}\b(?:kill|killpg)\()|(?s:\b(?:kill|killpg)\(.{0,400}\bpgrep\b)"
     r"|\bptrace\(|process_vm_writev"

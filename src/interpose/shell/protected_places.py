@@ -110,7 +110,9 @@ def state_named(inv: Invocation, low: CommandLowering, said: str, first: int, ra
     # A reader without an option writes nothing.
     plain = inv.name in READERS and "-" not in said and inv.name not in _CHANGES
     inside = not plain and (bool(low.walker.links) or _is_inside(low.cwd))
-    if inv.name not in EXACT and (inside or _hints(said) or any(SETTINGS_NAMES in word.taints for word in inv.args)):
+    if inv.name in EXACT:
+        _look_at_options(inv, low, first)
+    elif inside or _hints(said) or any(SETTINGS_NAMES in word.taints for word in inv.args):
         _look_at_all(inv, low, first, ran if known else None, inside=inside)
     for name, value in inv.env:
         _look_at_variable(name, value, low, first)
@@ -176,6 +178,35 @@ def _started_by(ran: Ran, commands: tuple[Ran, ...]) -> str:
     return ""
 
 
+_KNOWN_OPTIONS = words(
+    """
+    --add-file --backup --context --directory --file --files-from --files0-from --from-file --one-top-level --output
+    --parents --reference --suffix --target-directory --to-command --tmpdir
+    """
+)
+"""Options of exact programs whose values their handlers know, or that name no place."""
+
+
+_MORE_OPTIONS = words("--index-file --listed-incremental --transform --xform -g")
+"""Options of theirs that take a value behind a blank as well, and that no handler knows."""
+
+
+def _look_at_options(inv: Invocation, low: CommandLowering, first: int) -> None:
+    """No handler knows every long option: what stands in one counts as with any other program."""
+    for before, word in zip((inv.argv0, *inv.args), inv.args, strict=False):
+        name, equals, value = word.text.partition("=")
+        if before.text in _MORE_OPTIONS:
+            name, value = before.text, word.text
+        elif name[:2] != "--" or not equals or name in _KNOWN_OPTIONS or any(part in name for part in _NO_TARGETS):
+            continue
+        for piece in _pieces(value):
+            where = low.place(piece)
+            mark = protected_place_of(where, low.home, above=False) if _hints(piece) else None
+            if mark is not None and not mark.private:
+                _state(low, first, word, where, f"{inv.name} may write there with {name}, and it {mark.reason}")
+                return
+
+
 def _look_at(before: Word, word: Word, inv: Invocation, low: CommandLowering, first: int, ran: int | None) -> None:
     """`ran`: how many commands there were before this one; None if those that it may run are only guessed."""
     option = _option(before, word)
@@ -205,7 +236,11 @@ def _look_at(before: Word, word: Word, inv: Invocation, low: CommandLowering, fi
             continue
         # What is read of ours is stated elsewhere, and so is what lands in a directory.
         mark = protected_place_of(where, low.home, above=inv.name not in SAY_WHAT_LANDS)
-        if mark is not None and not mark.private and (ran is None or not _is_run(low, where, first)):
+        if (
+            mark is not None
+            and not mark.private
+            and (ran is None or _names_output(option) or not _is_run(low, where, first))
+        ):
             _state(low, first, word, where, f"{inv.name} is not known to only read this, and it {mark.reason}")
             return
 
@@ -254,6 +289,11 @@ def _only_reads(inv: Invocation, option: str) -> bool:
 
 def _changes(text: str, changes: frozenset[str]) -> bool:
     return text.partition("=")[0] in changes or (text[:1] == "-" and text[1:2] != "-" and text[:2] in changes)
+
+
+def _names_output(option: str) -> bool:
+    """Whether a long option is called like one behind which a program writes, and runs nothing."""
+    return option[:2] == "--" and any(part in option for part in (*_WRITING, "file", "dir", "log"))
 
 
 def _verb(inv: Invocation) -> str:
