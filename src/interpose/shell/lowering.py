@@ -55,6 +55,17 @@ _INTO_PROCESSES = late(
 )
 
 
+_HOME = (
+    r"(?:os\.path\.expanduser\(\s*['\"]~/?|(?:pathlib\.)?Path\.home\(\)|os\.environ\[['\"]HOME['\"]\]|os\.getenv\(['\"]HOME['\"]\)"
+    r"|(?:os\.)?homedir\(\)|process\.env\.HOME|\$?ENV(?:\{|\[)['\"]?HOME['\"]?[\}\]]|Dir\.home)"
+    r"(?:['\"]?\s*[+/,.]?\s*['\"]?/?(?:\.config|\.local(?:/state|/share)?))?/?['\"\])]*"
+)
+"""How programs name a home, or a directory of it in which ours lie."""
+_WALKS_HOME = late(
+    rf"\b(?:walk|scandir|fwalk|walkSync|globSync|readdirSync|find)\w*\s*\([^\n]{{0,200}}?{_HOME}\s*[,)]"
+    rf"|{_HOME}\s*\)?\.(?:rglob|walk)\(|\bfind\s*\(?\s*sub\b[^\n]{{0,400}}{_HOME}"
+)
+_READS_FILES = late(r"\b(?:open|read\w*|readFileSync|slurp|copy\w*|upload|send\w*|post)\b\s*\(?|<F>|<\$")
 _JOINTS = late(r"(['\"])\s{0,4}(?:\+\+?|\.\.?|<>|~|\|\||\*)?\s{0,4}['\"](?=\w)")
 """Between two constants that a program puts together: `'inter' + 'pose'`."""
 
@@ -190,6 +201,9 @@ class CommandLowering(FileLowering):
         if mentions_ours(text) or (whole != text and mentions_ours(whole)):
             self.emit("guard.tamper", via, certainty="possible", at=at, ours=True,
                       reason="This program names files or orders of the guard itself")  # fmt: skip
+        elif _WALKS_HOME.search(text) and _READS_FILES.search(text):
+            self.emit("guard.tamper", via, certainty="possible", at=at, rule="guard-keys",
+                      reason="This program reads all of a home, with keys of the guard itself in it")  # fmt: skip
         elif changes_settings(whole):
             self.emit("guard.tamper", via, certainty="possible", at=at, rule="guarded-place",
                       reason="This program names an agent's settings, and does not only read")  # fmt: skip
