@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from interpose.agents.known_agents import AGENT_OF, PACKAGES
+from interpose.agents.known_agents import AGENT_OF, BY_NAME, PACKAGES
 from interpose.late_patterns import late
 from interpose.paths import holds_ours, is_above_ours, protected_place_of
 from interpose.shell import analyse
@@ -16,7 +16,9 @@ from interpose.tools import mcp_name, plain_name, tool_behind
 from interpose.types import Allow, Confirm, ToolCall
 
 _WORD = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_TYPING = frozenset({"type", "key", "keys", "press", "keypress", "keyboard", "keystroke", "sendkeys", "typetext"})
+_TYPING = frozenset(
+    {"type", "key", "keys", "press", "keypress", "keyboard", "keystroke", "hotkey", "sendkeys", "typetext"}
+)
 _SENDING = frozenset({"send", "write", "type", "paste", "input", "press", "run", "execute", "exec"})
 _TERMINALS = frozenset(
     {"terminal", "term", "tmux", "iterm", "pane", "tty", "pty", "console", "screen", "zellij", "kitty"}
@@ -40,7 +42,9 @@ _LOOKING = frozenset(
 _NAMES_TERMINAL = frozenset({"pane", "paneid", "target", "session", "sessionid", "sessionname", "window", "windowid"})
 _GIVEN_NAME = late(r"=?[A-Za-z_][\w.:-]*")
 _PROMPTS = frozenset({"prompt", "task", "message", "instruction", "instructions", "query", "goal", "input"})
-_WHO = frozenset({"agent", "agentname", "agenttype", "assistant", "cli", "program", "provider", "runner"})
+_AGENTS = PACKAGES.keys() | BY_NAME.keys()
+"""Names by which a server of tools or one of its tools is an agent."""
+_WHO = frozenset({"agent", "agentname", "agenttype", "assistant", "cli", "cliname", "program", "provider", "runner"})
 """Arguments that say which agent is to do something."""
 _MOUNTS = frozenset({"volumes", "volume", "mounts", "mount", "binds", "bind", "hostpath", "hostvolumes"})
 _REPOSITORIES = frozenset({"repopath", "repo", "repository", "repositorypath", "gitdir", "worktree", "rootpath"})
@@ -147,7 +151,7 @@ def _starts_agent(said: list[str], call: ToolCall) -> bool:
         return False
     if any(plain_name(key) in _WHO and str(value).lower() in AGENT_OF for key, value in call.arguments.items()):
         return True
-    return any(part.lower().replace("_", "-") in PACKAGES for part in (found.server, found.tool))
+    return any(part.lower().replace("_", "-") in _AGENTS for part in (found.server, found.tool))
 
 
 def _ends_us(said: list[str], given: Iterable[tuple[str, str]]) -> bool:

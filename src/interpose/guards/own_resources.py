@@ -19,6 +19,8 @@ _LONGEST_NAME = 4_096
 _LONGEST_TEXT = 131_072
 _CODE = frozenset({"code", "script", "source", "program", "query", "sql", "statement", "expression", "function"})
 """Arguments that hold a program text."""
+_TOLD = frozenset({"action", "instruction"})
+"""Arguments that tell a browser in words what to do."""
 _SCHEMES = ("sqlite:", "file:", "duckdb:", "jdbc:")
 _WEB = ("http://", "https://")
 INSTEAD = "Ask the user to do it. What Interpose decides can be asked with `interpose check` and `interpose explain`."
@@ -59,8 +61,8 @@ def judge_named(call: ToolCall, starts: tuple[str, ...], home: str, lookup: Look
             if call.name == "sql":  # there is no prose in SQL: what it names, it opens
                 return Deny(reason, "guard-tamper", "critical", name, INSTEAD)
             decision = Confirm(reason, "guard-tamper", "critical", name, INSTEAD)
-        elif name in _CODE and len(value) <= _LONGEST_TEXT and (order := _order_inside(value)):
-            decision = Confirm(f"{order.reason}, in a program.", "guard-orders", "critical", name, INSTEAD)
+        elif name in _CODE | _TOLD and len(value) <= _LONGEST_TEXT and (order := _order_inside(value)):
+            decision = Confirm(f"{order.reason}, at an address in {name!r}.", "guard-orders", "critical", name, INSTEAD)
     return decision
 
 
