@@ -70,6 +70,10 @@ CODE: dict[str, tuple[str, ...]] = {
 """Options whose value is given to a shell."""
 
 
+_AST_GREP = frozenset({"completions", "docs", "help", "lsp", "new", "run", "scan", "test"})
+"""Verbs of another program that is called `sg`, too."""
+
+
 def _coded(options: tuple[str, ...]) -> Handler:
     def run(inv: Invocation, low: Lowering) -> None:
         for code in parse(inv.args, values=(*options, "-e", "--ext", "-w", "--watch", "-i", "--ignore")).values(
@@ -77,8 +81,10 @@ def _coded(options: tuple[str, ...]) -> Handler:
         ):
             low.shell(code, via=inv.name)
         if inv.name == "sg":  # `sg GROUP COMMAND` is `sg GROUP -c COMMAND`
-            for code in parse(inv.args, values=options).operands[1:2]:
-                low.shell(code, via=inv.name)
+            words = parse(inv.args, values=options).operands
+            if words and words[0].text not in _AST_GREP:
+                for code in words[1:2]:
+                    low.shell(code, via=inv.name)
         general(inv, low)
 
     return run

@@ -7,7 +7,7 @@ import re
 from interpose.late_patterns import late
 from interpose.shell.commands.shared.typed_keys import state_foreign_terminal, state_typing
 from interpose.shell.commands.shared.word_sets import words
-from interpose.shell.invocation import UNKNOWN, Invocation, Lowering
+from interpose.shell.invocation import Invocation, Lowering
 
 _TYPES = late(
     r"(?:.*[.:/])?(?:send[-_]?(?:text|keys?|string|sequence|raw-string|input|keystrokes?)|write-chars|type[-_]text"
@@ -73,7 +73,8 @@ def _is_controlled_terminal(inv: Invocation) -> bool:
     """Whether a terminal is taken over, or told to do something besides saying what it has: `kitty @ launch`."""
     texts = [word.text for word in inv.args]
     if inv.name in _TAKE_TERMINALS:
-        return any(text.isdecimal() or UNKNOWN in text for text in texts)
+        # Of what a search by a common name finds, a shell of a person's may be one.
+        return any(word.text.isdecimal() or "broad-name" in word.taints for word in inv.args)
     told = next((index for index, text in enumerate(texts) if text in ("@", "cli", "msg")), None)
     if told is None or inv.name not in _TERMINALS:
         return False
