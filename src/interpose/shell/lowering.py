@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from interpose.late_patterns import late
-from interpose.paths import changes_settings, mentions_ours, protected_place_of
+from interpose.paths import changes_settings, mentions_ours, protected_place_of, reads_whole_home
 from interpose.shell import second_looks, vanishing
 from interpose.shell.commands.shared.disk_space import ENDLESS
 from interpose.shell.edited_files import EDITED, edited, language_of, runnable
@@ -55,17 +55,6 @@ _INTO_PROCESSES = late(
 )
 
 
-_HOME = (
-    r"(?:os\.path\.expanduser\(\s*['\"]~/?|(?:pathlib\.)?Path\.home\(\)|os\.environ\[['\"]HOME['\"]\]|os\.getenv\(['\"]HOME['\"]\)"
-    r"|(?:os\.)?homedir\(\)|process\.env\.HOME|\$?ENV(?:\{|\[)['\"]?HOME['\"]?[\}\]]|Dir\.home)"
-    r"(?:['\"]?\s*[+/,.]?\s*['\"]?/?(?:\.config|\.local(?:/state|/share)?))?/?['\"\])]*"
-)
-"""How programs name a home, or a directory of it in which ours lie."""
-_WALKS_HOME = late(
-    rf"\b(?:walk|scandir|fwalk|walkSync|globSync|readdirSync|find)\w*\s*\([^\n]{{0,200}}?{_HOME}\s*[,)]"
-    rf"|{_HOME}\s*\)?\.(?:rglob|walk)\(|\bfind\s*\(?\s*sub\b[^\n]{{0,400}}{_HOME}"
-)
-_READS_FILES = late(r"\b(?:open|read\w*|readFileSync|slurp|copy\w*|upload|send\w*|post)\b\s*\(?|<F>|<\$")
 _JOINTS = late(r"(['\"])\s{0,4}(?:\+\+?|\.\.?|<>|~|\|\||\*)?\s{0,4}['\"](?=\w)")
 """Between two constants that a program puts together: `'inter' + 'pose'`."""
 
@@ -201,7 +190,7 @@ class CommandLowering(FileLowering):
         if mentions_ours(text) or (whole != text and mentions_ours(whole)):
             self.emit("guard.tamper", via, certainty="possible", at=at, ours=True,
                       reason="This program names files or orders of the guard itself")  # fmt: skip
-        elif _WALKS_HOME.search(text) and _READS_FILES.search(text):
+        elif reads_whole_home(text):
             self.emit("guard.tamper", via, certainty="possible", at=at, rule="guard-keys",
                       reason="This program reads all of a home, with keys of the guard itself in it")  # fmt: skip
         elif changes_settings(whole):
