@@ -1,5 +1,5 @@
-"""`interpose mcp interceptor-server` as a process, with raw JSON-RPC over stdio and over HTTP: the vectors of one plugin's
-interceptors, and our own pipeline. All vectors are in tests/unit/surfaces/mcp/test_interceptor_vectors.py."""
+"""`interpose mcp interceptor-server` as a process, with raw JSON-RPC over stdio and over HTTP: the vectors of one
+plugin's interceptors, and our own pipeline. All are in tests/unit/surfaces/mcp/test_interceptor_vectors.py."""
 
 from __future__ import annotations
 

@@ -65,3 +65,16 @@ def test_reloading_takes_the_token_of_an_operator(socket: str, tmp_path: Path) -
     secret, _ = token(tmp_path, "new", "ann", "--role", "approver")
     assert status(socket, "POST", "reload", {}) == 401
     assert status(socket, "POST", "reload", {"Authorization": f"Bearer {secret}"}) == 403
+
+
+def test_a_broken_file_of_tokens_is_said_and_the_old_ones_stay(socket: str, tmp_path: Path) -> None:
+    secret, _ = token(tmp_path, "new", "ann", "--role", "operator")
+    shown = {"Authorization": f"Bearer {secret}"}
+    assert status(socket, "POST", "reload", shown) == 200
+    (file,) = [path for path in tmp_path.rglob("tokens") if path.is_file()]
+    whole = file.read_bytes()
+    file.write_bytes(whole + b"this is no token\n")
+    assert status(socket, "POST", "reload", shown) == 409
+    assert status(socket, "GET", "approvals", shown) == 200
+    file.write_bytes(whole)
+    assert status(socket, "POST", "reload", shown) == 200

@@ -19,6 +19,8 @@ _LONGEST_NAME = 4_096
 _LONGEST_TEXT = 131_072
 _CODE = frozenset({"code", "script", "source", "program", "query", "sql", "statement", "expression", "function"})
 """Arguments that hold a program text."""
+_TOLD = frozenset({"action", "instruction"})
+"""Arguments that tell a browser in words what to do."""
 _SCHEMES = ("sqlite:", "file:", "duckdb:", "jdbc:")
 _WEB = ("http://", "https://")
 INSTEAD = (
@@ -28,12 +30,16 @@ INSTEAD = (
 
 def judge_named(call: ToolCall, starts: tuple[str, ...], home: str, lookup: Lookup) -> Allow | Confirm | Deny:
     """The decision on what the call's arguments name."""
-    from interpose.guards.freeing_tools import judge_freeing, takes_home  # shells and file tools never come here
+    # Shells and file tools never come here.
+    from interpose.guards.freeing_tools import fills_settings, judge_freeing, takes_home
 
     decision: Allow | Confirm | Deny = judge_freeing(call)
     if whole := takes_home(call, home):
         decision = Confirm(f"Hands out {whole!r}, in which keys and tokens of the guard itself lie.", "guard-keys",
                            "error", whole, INSTEAD)  # fmt: skip
+    if filled := fills_settings(call, home):
+        decision = Confirm(f"Fills {filled!r} anew, where the settings of an agent lie.", "guarded-place", "error",
+                           filled, INSTEAD)  # fmt: skip
     if any(value in held().processes for key, value in call.arguments.items() if isinstance(value, int)):
         decision = Confirm("Names a process of the guard itself.", "guard-process", "critical", call.name, INSTEAD)
     addresses = urls_of(call) if call.name == "web_fetch" else ()
@@ -57,6 +63,8 @@ def judge_named(call: ToolCall, starts: tuple[str, ...], home: str, lookup: Look
             if call.name == "sql":  # there is no prose in SQL: what it names, it opens
                 return Deny(reason, "guard-tamper", "critical", name, INSTEAD)
             decision = Confirm(reason, "guard-tamper", "critical", name, INSTEAD)
+        elif name in _CODE | _TOLD and len(value) <= _LONGEST_TEXT and (order := _order_inside(value)):
+            decision = Confirm(f"{order.reason}, at an address in {name!r}.", "guard-orders", "critical", name, INSTEAD)
     return decision
 
 
@@ -78,6 +86,16 @@ def _order_in(value: str, *, known: bool) -> Order | None:
     if known or value.startswith(_WEB) or _BARE.fullmatch(value):
         return order_of(value)
     return order_of(f"http://localhost:1{value}") if value.startswith("/api/v1/") else None
+
+
+_ADDRESSES = late(r"https?://[^\s'\"`<>)\\]{1,2000}")
+_MOST_ADDRESSES = 100
+
+
+def _order_inside(program: str) -> Order | None:
+    """The order that one of the addresses in a program is: a page that it opens, a request that it sends."""
+    found = islice(_ADDRESSES.finditer(program), _MOST_ADDRESSES)
+    return next((order for match in found if (order := order_of(match[0])) is not None), None)
 
 
 def _values(name: str, value: object) -> Iterator[tuple[str, str]]:

@@ -287,9 +287,9 @@ class _Scene:
         rule = rule_for(kind, traits_of(effect, self.cwd, self.home, self.workspace))
         return _by_rule(rule, rule.balanced, touch.text)
 
-    def _objection(self, command: str) -> str:
+    def _objection(self, command: str, kinds: frozenset[EffectKind] = _UNASKED) -> str:
         for effect in analyse(command, cwd=self.cwd, home=self.home).effects:
-            if effect.kind in _UNASKED:
+            if effect.kind in kinds:
                 rule = rule_for(effect.kind, traits_of(effect, self.cwd, self.home, self.workspace))
                 if rule.balanced != "allow":
                     return rule.reason[:1].lower() + rule.reason[1:].rstrip(".")

@@ -11,6 +11,7 @@ this process to the usual ones.
 from interpose.paths.agent_directories import agent_directory_of, filled_directory_of
 from interpose.paths.catalogue import Mark, Strength, is_wild
 from interpose.paths.device import device_of
+from interpose.paths.homes_in_programs import reads_whole_home
 from interpose.paths.lookup import FileSystem, Lexical, Lookup, Spellings, Trouble
 from interpose.paths.opening import open_resolved
 from interpose.paths.our_server import Order, order_in, order_of, reaches_us
@@ -48,6 +49,7 @@ from interpose.paths.protected import (
 )
 from interpose.paths.resolve import UNKNOWN, resolve
 from interpose.paths.secret import is_credential, is_guarded, secret_of
+from interpose.paths.settings_in_programs import changes_settings
 from interpose.paths.tamper import tamper_of
 
 __all__ = [
@@ -64,6 +66,7 @@ __all__ = [
     "Strength",
     "Trouble",
     "agent_directory_of",
+    "changes_settings",
     "could_be",
     "could_be_ours",
     "could_find_ours",
@@ -101,6 +104,7 @@ __all__ = [
     "project_of",
     "protected_place_of",
     "reaches_us",
+    "reads_whole_home",
     "resolve",
     "secret_of",
     "tamper_of",

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
+from interpose.late_patterns import late
 from interpose.paths.ours import held, ours_of
 from interpose.paths.resolve import UNKNOWN
 
@@ -24,6 +25,10 @@ _ORDER = Order("Answers the guard's questions or gives it orders")
 _PERHAPS = Order("Could answer the guard's questions or give it orders", certain=False)
 _BROWSER = Order("Steers a browser in which a person may be logged in", certain=False)
 _DIRECT = Order("Speaks to the guard's own socket, where only its own programs speak")
+
+_TO_AGENT = Order("Gives a task to another agent, whose calls nobody here sees", certain=False)
+_TO_AGENTS = late(r"/session/[^/]+/(?:message|prompt_async|command|shell|init)|/tui/(?:submit|append|execute)-[a-z]+")
+"""Where agents that serve others take their tasks."""
 
 
 class _KeptFromAgents(Struct, frozen=True):
@@ -68,6 +73,8 @@ def order_of(url: str, socket: str = "") -> Order | None:
         return _DIRECT if ours_of(socket) is not None and path not in _kept().asked else None
     if port == _DEVTOOLS and is_here(host) and path.startswith(("/json", "/devtools")) and path != "/json/version":
         return _BROWSER
+    if is_here(host) and _TO_AGENTS.fullmatch(path):
+        return _TO_AGENT
     if port not in held().ports:
         # Some other program may listen there, and have an API with such names.
         return _PERHAPS if is_here(host) and _answers(path) else None

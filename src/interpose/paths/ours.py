@@ -86,6 +86,10 @@ _MENTIONED = late(
     r"|\binterpose\.policy\.(?:own_rules|pack_catalogue|startup_memory)\b"
     r"|\bfrom\s+interpose(?:\.policy)?\s+import\s+(?:[\w ,]{0,200}|\([\w\s,]{0,200})"
     r"\b(?:__main__|cli|install|own_rules|pack_catalogue|pins|proof|startup_memory)\b"
+    r"|(?<![\w.-])interpose['\", ]{1,8}(?:approvals['\", ]{1,8}(?:approve|deny|watch)\b"
+    r"|grants['\", ]{1,8}(?:add|revoke)\b"
+    r"|operator['\", ]{1,8}[a-z]|sessions?['\", ]{1,8}(?:halt|lift)\b|pins['\", ]{1,8}approve\b|uninstall\b"
+    r"|policy['\", ]{1,8}(?:disable|enable)\b)"
     r"|\brun_module\(\s*['\"]interpose\b|\bentry_points\b[^\n]{0,120}\binterpose\b|['\"]interpose\.['\"]",
     re.IGNORECASE,
 )

@@ -13,7 +13,7 @@ from interpose.agents.known_agents import MOVERS
 from interpose.agents.off_variables import VARIABLES
 from interpose.late_patterns import late
 
-Objects = Callable[[str], str]
+Objects = Callable[..., str]
 """Says why a command that runs unasked would be wrong; empty if it would not."""
 
 MAX_TEXT = 128 * 1024

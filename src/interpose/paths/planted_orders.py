@@ -13,9 +13,12 @@ from collections.abc import Callable
 from interpose.agents.known_agents import AGENTS, IN_PROJECTS
 from interpose.late_patterns import late
 from interpose.paths.ours import mentions_ours
+from interpose.paths.settings_in_programs import changes_settings
+from interpose.types import EffectKind
 
 _ENDINGS = """
-    awk bash bat bzl c cc cjs clj cmake cmd cpp cs csx dart ex exs fish go gradle groovy hs ipynb java jl js jsx
+    applescript awk bash bat bzl c cc cjs clj cmake cmd cpp cs csx dart ex exp exs fish go
+    gradle groovy hs ipynb java jl js jsx
     just kt kts lua mjs mk ml mts nims nix nu php pl pm ps1 psm1 py pyw r rake rb rs scala sh sql swift tcl ts
     tsx v vim zig zsh
 """
@@ -27,6 +30,21 @@ _BY_NAME = frozenset({
 })  # fmt: skip
 """Files without an ending that tells, from which tools run commands."""
 _ORDER = late(r"(?<![\w./-])(?:[\w./~-]{0,200}/)?interpose(?=[\s'\",\]\[]{1,8}[a-z])[^\n]{0,200}")
+_TYPES = late(r"TIOCSTI|\bioctl\b[^\n]{0,80}(?:0[xX]5412\b|\b21522\b)")
+_ENDS_US = late(
+    r"(?is)\b(?:pgrep|pidof|process_iter)\b.{0,200}\binterpose\b.{0,400}(?:\bkill|\bterminate|\bsuspend|SIGSTOP|SIGKILL)"
+    r"|\binterpose\b.{0,200}\bprocess_iter\b.{0,400}(?:\bkill|\bterminate|\bsuspend)"
+    r"|\b(?:pkill|killall)\b[^\n]{0,200}\binterpose\b"
+)
+_SHELL = (".bash", ".ksh", ".sh", ".zsh")
+_SHELL_SCRIPT = late(r"#![^\n]{0,60}\b(?:ba|da|k|z)?sh\b")
+_FREEING = late(
+    r"(?i)\binterpose\b|--(?:bare|yolo|dangerously-[a-z-]+|trust-all-tools|allow-all-tools|yes-always)\b|bypassPermissions"
+    r"|/api/v1/|" + "|".join(sorted({re.escape(place) for place in IN_PROJECTS}))
+)
+"""Words without which no script frees an agent."""
+_LONGEST_SCRIPT = 20_000
+_TAMPERS: frozenset[EffectKind] = frozenset({"guard.tamper"})
 _GLUE = late(r"[\s'\",\[\]()\\]+|\b(?:args|shell|check|stdout|stderr)\s{0,8}=\s{0,8}\S{0,40}")
 _MOST_ORDERS = 8
 _PROMPTS = late(
@@ -58,12 +76,12 @@ _TYPES_FOR_PEOPLE = late(r"terminal\.sendSequence|terminal::SendText|terminal::S
 _ZED_KEYS = late(r"\"(shell|agent_servers|context_servers|program)\"\s{0,64}:")
 
 
-def frees(path: str, text: str, objects: Callable[[str], str]) -> str:
+def frees(path: str, text: str, objects: Callable[..., str]) -> str:
     """Why a text would free an agent once something runs it from `path`; empty if it would not."""
     lower = path.lower()
     name = lower.rpartition("/")[2]
     if name in _BY_NAME or name.endswith(_PROGRAMS) or text.startswith("#!"):
-        return _orders(text, objects)
+        return _orders(text, objects) or _changes(text) or _runs(name, text, objects)
     if lower.endswith((".md", ".toml")) and _PROMPTS.search(lower):
         return _prompt(text, objects)
     if lower.endswith(("/.vscode/settings.json", ".code-workspace", "/user/settings.json")) and (
@@ -77,9 +95,13 @@ def frees(path: str, text: str, objects: Callable[[str], str]) -> str:
     return ""
 
 
-def _orders(text: str, objects: Callable[[str], str]) -> str:
+def _orders(text: str, objects: Callable[..., str]) -> str:
+    if _TYPES.search(text):
+        return "is a program that types into a terminal in which a person may be asked something"
     if "interpose" not in text.lower():
         return ""  # other projects have an API with such paths
+    if _ENDS_US.search(text):
+        return "is a program that looks for processes of the guard itself and ends them"
     if mentions_ours(text):
         return "is a program that names keys, files or orders of the guard itself"
     for _, found in zip(range(_MOST_ORDERS), _ORDER.finditer(text), strict=False):
@@ -88,7 +110,19 @@ def _orders(text: str, objects: Callable[[str], str]) -> str:
     return ""
 
 
-def _prompt(text: str, objects: Callable[[str], str]) -> str:
+def _changes(text: str) -> str:
+    return "is a program that names the settings of an agent, and changes files" if changes_settings(text) else ""
+
+
+def _runs(name: str, text: str, objects: Callable[..., str]) -> str:
+    """What the commands of a script would do to what guards an agent. Most scripts name none of it."""
+    if not (name.endswith(_SHELL) or _SHELL_SCRIPT.match(text)) or _FREEING.search(text[:_LONGEST_SCRIPT]) is None:
+        return ""
+    reason = objects(text[:_LONGEST_SCRIPT], _TAMPERS)
+    return f"is a script that an agent could free itself with: {reason}" if reason else ""
+
+
+def _prompt(text: str, objects: Callable[..., str]) -> str:
     head = text.partition("---\n")[2].partition("\n---")[0] if text.startswith("---") else ""
     if found := _ACTS_ALONE.search(head):
         return f"sets {found[1]} for an agent, so that it acts unasked or with hooks of its own"

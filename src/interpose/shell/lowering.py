@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from interpose.late_patterns import late
-from interpose.paths import mentions_ours, protected_place_of
+from interpose.paths import changes_settings, mentions_ours, protected_place_of, reads_whole_home
 from interpose.shell import second_looks, vanishing
 from interpose.shell.commands.shared.disk_space import ENDLESS
 from interpose.shell.edited_files import EDITED, edited, language_of, runnable
@@ -38,7 +38,7 @@ _STARTS_AGENTS = late(
 )
 """Programs that run a coding agent as a library: named, and called."""
 _TYPES_KEYS = late(
-    r"TIOCSTI|0x5412|\b(?:pyautogui|pynput|uinput|robotjs|nut-js|xtest_fake_input|XTestFakeKeyEvent|CGEventPost|keybd_event"
+    r"TIOCSTI|0[xX]5412\b|\b21522\b|\b0o?52022\b|0[xX]80017472\b|\b(?:pyautogui|pynput|uinput|robotjs|nut-js|xtest_fake_input|XTestFakeKeyEvent|CGEventPost|keybd_event"
     r"|SendInput|SendKeys|pywinauto|libtmux|pyatspi|generateKeyboardEvent)\b"
     r"|\bdo script\b[^\n]{0,400}\bin (?:window|front|tab|selected)|\btell\b[^\n]{0,200}\bwrite text\b"
     r"|\bspawn\s+(?:tmux|screen|zellij|dtach|abduco)\b"
@@ -47,9 +47,16 @@ _TYPES_KEYS = late(
 
 
 _INTO_PROCESSES = late(
-    r"\bremote_exec\(|(?s:/proc\b.{0,400}\bkill\()|(?s:\bkill\(.{0,400}/proc\b)|(?s:process_iter.{0,400}\.(?:kill|terminate)\()"
+    r"\bremote_exec\(|(?s:/proc\b.{0,400}\bkill\()|(?s:\bkill\s{0,4}[('\"A-Z0-9-].{0,400}/proc\b)"
+    r"|(?s:(?:\brange\(\s{0,4}\d|<=?\s{0,4}\d{4,}).{0,200}\bkill\()"
+    r"|(?s:process_iter.{0,400}\.(?:kill|terminate|suspend|send_signal)\()"
+    r"|(?s:\bpgrep\b.{0,400}\b(?:kill|killpg)\()|(?s:\b(?:kill|killpg)\(.{0,400}\bpgrep\b)"
     r"|\bptrace\(|process_vm_writev"
 )
+
+
+_JOINTS = late(r"(['\"])\s{0,4}(?:\+\+?|\.\.?|<>|~|\|\||\*)?\s{0,4}['\"](?=\w)")
+"""Between two constants that a program puts together: `'inter' + 'pose'`."""
 
 
 class CommandLowering(FileLowering):
@@ -160,10 +167,8 @@ class CommandLowering(FileLowering):
         if analyse is None or computes(language, text) or self._gave_up(first):
             look(text, self, via)
         self.inv = outer
-        if language != "sql" and mentions_ours(text) and not self._has_stated(first):
-            self.emit("guard.tamper", via, certainty="possible", at=code if isinstance(code, Word) else None, ours=True,
-                      reason="This program names files or orders of the guard itself")  # fmt: skip
-
+        if language != "sql":
+            self._state_mentioned(code, text, via, first)
         if language not in ("sql", "awk", "sed") and state_endless(text, self, via):
             self.output(Stream(taints=frozenset({ENDLESS})))
         if _INTO_PROCESSES.search(text):
@@ -175,6 +180,22 @@ class CommandLowering(FileLowering):
         if _TYPES_KEYS.search(text):
             self.emit("guard.tamper", "terminal", certainty="possible", rule="terminal-input",
                       reason="Types into a terminal in which a person may be asked something")  # fmt: skip
+
+    def _state_mentioned(self, code: Word | Stream | str, text: str, via: str, first: int) -> None:
+        """State what a program names, in whatever way it is used and however it is put together."""
+        at = code if isinstance(code, Word) else None
+        if self._has_stated(first):
+            return
+        whole = _JOINTS.sub("", text)
+        if mentions_ours(text) or (whole != text and mentions_ours(whole)):
+            self.emit("guard.tamper", via, certainty="possible", at=at, ours=True,
+                      reason="This program names files or orders of the guard itself")  # fmt: skip
+        elif reads_whole_home(text):
+            self.emit("guard.tamper", via, certainty="possible", at=at, rule="guard-keys",
+                      reason="This program reads all of a home, with keys of the guard itself in it")  # fmt: skip
+        elif changes_settings(whole):
+            self.emit("guard.tamper", via, certainty="possible", at=at, rule="guarded-place",
+                      reason="This program names an agent's settings, and does not only read")  # fmt: skip
 
     def _gave_up(self, first: int) -> bool:
         return any(effect.kind == "opaque" for effect in self.walker.effects[first:])

@@ -51,10 +51,11 @@ def _state_control(inv: Invocation, low: CommandLowering, said: str, *, known: b
         from interpose.shell.commands.shared.remote_control import state_remote_control
 
         state_remote_control(inv, low, said)
-        if held().processes or any(not word.taints.isdisjoint(FOUND_PROCESSES) for word in inv.args):
-            from interpose.shell.commands.shared.given_processes import state_given_process
+    found = any(not word.taints.isdisjoint(FOUND_PROCESSES) for word in inv.args)
+    if found or (held().processes and inv.name not in EXACT):
+        from interpose.shell.commands.shared.given_processes import state_given_process
 
-            state_given_process(inv, low)
+        state_given_process(inv, low)
     state_hidden_start(inv, low, said, known=known)
 
 

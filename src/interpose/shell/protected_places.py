@@ -52,9 +52,23 @@ EXACT = words(
     """
 )
 """Programs whose handlers know which of their words are files, and what is done to each."""
-_WRITING = ("out", "write", "save", "log-file", "compile")
+_WRITING = ("out", "write", "save", "log-file", "compile", "report", "fix", "in-place", "inplace", "multi", "dump")
 """Parts of the names of long options by which even a reader would write a file."""
-_WRITING_LETTERS: dict[str, tuple[str, ...]] = {"less": ("-o", "-O"), "tree": ("-o",), "file": ("-C",), "more": ()}
+_WRITING_LETTERS: dict[str, tuple[str, ...]] = {
+    "base32": ("-o",), "base64": ("-o",), "less": ("-o", "-O"), "scc": ("-o",), "tokei": ("-o",), "tree": ("-o",),
+}  # fmt: skip
+"""Letters with which a reader writes the file that is named behind them."""
+_CHANGES: dict[str, frozenset[str]] = {
+    "aspell": words("-c check --check"),
+    "bat": words("--pager"),
+    "batcat": words("--pager"),
+    "codespell": words("-w --write-changes -i --interactive"),
+    "dscl": words("-create -append -merge -delete -change -passwd create append merge delete change passwd"),
+    "file": words("-C --compile"),
+    "markdownlint": words("-f --fix"),
+    "typos": words("-w --write-changes"),
+}
+"""Words with which a reader changes the files that it names, wherever the word is."""
 _READING_VERBS: dict[str, frozenset[str]] = {
     "git": words(
         """
@@ -93,12 +107,13 @@ def state_named(inv: Invocation, low: CommandLowering, said: str, first: int, ra
     `said` are all of its words, one on each line. `first` and `ran` are how many effects and commands there were
     before this one. `known`: it has a handler, so the commands that it runs are those that it would run, and no guess.
     """
-    ran = ran if known else len(low.walker.commands)
     # A reader without an option writes nothing.
-    plain = inv.name in READERS and "-" not in said
+    plain = inv.name in READERS and "-" not in said and inv.name not in _CHANGES
     inside = not plain and (bool(low.walker.links) or _is_inside(low.cwd))
-    if inv.name not in EXACT and (inside or _hints(said) or any(SETTINGS_NAMES in word.taints for word in inv.args)):
-        _look_at_all(inv, low, first, ran, inside=inside)
+    if inv.name in EXACT:
+        _look_at_options(inv, low, first)
+    elif inside or _hints(said) or any(SETTINGS_NAMES in word.taints for word in inv.args):
+        _look_at_all(inv, low, first, ran if known else None, inside=inside)
     for name, value in inv.env:
         _look_at_variable(name, value, low, first)
     if inv.name in ("export", "declare", "typeset"):
@@ -108,7 +123,7 @@ def state_named(inv: Invocation, low: CommandLowering, said: str, first: int, ra
                 _look_at_variable(name, Word(text, word.span, taints=word.taints), low, first)
 
 
-def _look_at_all(inv: Invocation, low: CommandLowering, first: int, ran: int, *, inside: bool) -> None:
+def _look_at_all(inv: Invocation, low: CommandLowering, first: int, ran: int | None, *, inside: bool) -> None:
     before, looked = inv.argv0, 0
     for word in inv.args:
         if inside or SETTINGS_NAMES in word.taints or _hints(word.text):
@@ -163,9 +178,43 @@ def _started_by(ran: Ran, commands: tuple[Ran, ...]) -> str:
     return ""
 
 
-def _look_at(before: Word, word: Word, inv: Invocation, low: CommandLowering, first: int, ran: int) -> None:
+_KNOWN_OPTIONS = words(
+    """
+    --add-file --backup --context --directory --file --files-from --files0-from --from-file --one-top-level --output
+    --parents --reference --suffix --target-directory --to-command --tmpdir
+    """
+)
+"""Options of exact programs whose values their handlers know, or that name no place."""
+
+
+_MORE_OPTIONS = words("--index-file --listed-incremental --transform --xform -g")
+"""Options of theirs that take a value behind a blank as well, and that no handler knows."""
+
+
+def _look_at_options(inv: Invocation, low: CommandLowering, first: int) -> None:
+    """No handler knows every long option: what stands in one counts as with any other program."""
+    for before, word in zip((inv.argv0, *inv.args), inv.args, strict=False):
+        name, equals, value = word.text.partition("=")
+        if before.text in _MORE_OPTIONS:
+            name, value = before.text, word.text
+        elif name[:2] != "--" or not equals or name in _KNOWN_OPTIONS or any(part in name for part in _NO_TARGETS):
+            continue
+        for piece in _pieces(value):
+            where = low.place(piece)
+            mark = protected_place_of(where, low.home, above=False) if _hints(piece) else None
+            if mark is not None and not mark.private:
+                _state(low, first, word, where, f"{inv.name} may write there with {name}, and it {mark.reason}")
+                return
+
+
+def _look_at(before: Word, word: Word, inv: Invocation, low: CommandLowering, first: int, ran: int | None) -> None:
+    """`ran`: how many commands there were before this one; None if those that it may run are only guessed."""
     option = _option(before, word)
-    if any(part in option for part in _NO_TARGETS) or _only_reads(inv, option) or _is_judged_inside(low, word, ran):
+    if (
+        any(part in option for part in _NO_TARGETS)
+        or _only_reads(inv, option)
+        or (ran is not None and _is_judged_inside(low, word, ran))
+    ):
         return
     if SETTINGS_NAMES in word.taints and not word.known:
         _state(low, first, word, word.text, f"{inv.name} gets names that may be those of an agent's settings")
@@ -187,7 +236,11 @@ def _look_at(before: Word, word: Word, inv: Invocation, low: CommandLowering, fi
             continue
         # What is read of ours is stated elsewhere, and so is what lands in a directory.
         mark = protected_place_of(where, low.home, above=inv.name not in SAY_WHAT_LANDS)
-        if mark is not None and not mark.private and not _is_run(low, where, first):
+        if (
+            mark is not None
+            and not mark.private
+            and (ran is None or _names_output(option) or not _is_run(low, where, first))
+        ):
             _state(low, first, word, where, f"{inv.name} is not known to only read this, and it {mark.reason}")
             return
 
@@ -225,11 +278,22 @@ def _look_at_variable(name: str, value: Word, low: CommandLowering, first: int) 
 def _only_reads(inv: Invocation, option: str) -> bool:
     """Whether the command is known to only read what it is given behind this option, or behind none."""
     if inv.name in READERS:
+        if (changes := _CHANGES.get(inv.name)) is not None and any(_changes(word.text, changes) for word in inv.args):
+            return False
         if option.startswith("--"):
             return not any(part in option for part in _WRITING)
         return option not in _WRITING_LETTERS.get(inv.name, ())
     verbs = _READING_VERBS.get(inv.name)
     return verbs is not None and _verb(inv) in verbs and not any(part in option for part in _WRITING)
+
+
+def _changes(text: str, changes: frozenset[str]) -> bool:
+    return text.partition("=")[0] in changes or (text[:1] == "-" and text[1:2] != "-" and text[:2] in changes)
+
+
+def _names_output(option: str) -> bool:
+    """Whether a long option is called like one behind which a program writes, and runs nothing."""
+    return option[:2] == "--" and any(part in option for part in (*_WRITING, "file", "dir", "log"))
 
 
 def _verb(inv: Invocation) -> str:

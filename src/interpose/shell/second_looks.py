@@ -7,7 +7,7 @@ seem to do is no reason for a question, unless it is a catastrophe. So only such
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from fnmatch import fnmatchcase, translate
 from functools import cache
 from typing import TYPE_CHECKING
@@ -177,12 +177,12 @@ def at_doubtful(low: CommandLowering, code: Word | Stream | str, via: str, langu
 
 def at_planted(low: CommandLowering, where: str, text: str, at: Word | None) -> None:
     """State it if a text fires by itself where it is written, as the guard of file tools would say."""
-    reason = fires(where, text, "", lambda: "", lambda command: _objection(low, command))
+    reason = fires(where, text, "", lambda: "", lambda command, *kinds: _objection(low, command, *kinds))
     if reason:
         low.emit("persistence", where, at=at, rule="planted", reason=reason)
 
 
-def _objection(low: CommandLowering, command: str) -> str:
+def _objection(low: CommandLowering, command: str, kinds: Collection[EffectKind] | None = None) -> str:
     """Why a command that nobody starts would be wrong. It does not run now: nothing of it stays."""
     walker = low.walker
     first, outer, nested = len(walker.effects), walker.state, low.nested
@@ -191,4 +191,5 @@ def _objection(low: CommandLowering, command: str) -> str:
     found = walker.effects[first:]
     walker.effects[first:] = [effect for effect in found if is_beyond(effect)]
     walker.state, low.nested = outer, nested
-    return next((f"{effect.kind} {effect.resource}".strip() for effect in found if is_unwanted(effect)), "")
+    unwanted = (effect for effect in found if is_unwanted(effect) and (kinds is None or effect.kind in kinds))
+    return next((f"{effect.kind} {effect.resource}".strip() for effect in unwanted), "")

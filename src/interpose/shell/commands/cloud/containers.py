@@ -6,6 +6,8 @@ analysed like any command, with the paths of mounted directories translated to w
 
 from __future__ import annotations
 
+from interpose.agents.known_agents import PACKAGES
+from interpose.shell.commands.shared.agent_starts import OTHERS_TOO
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.transfer import host_of, is_loopback
@@ -147,12 +149,19 @@ def compose(args: tuple[Word, ...], low: Lowering) -> None:
             pass
 
 
+_AGENT_IMAGES = frozenset(name.rpartition("/")[2] for name in PACKAGES) - OTHERS_TOO
+"""Names of images that are agents."""
+
+
 def run(args: tuple[Word, ...], low: Lowering, via: str) -> None:
     """A new container: what it may touch of this machine, then what runs in it."""
     opts = parse(args, values=_RUN_VALUES, stop=True)
     mounts = _mounts(opts, low)
     _confinement(opts, low)
     inner = opts.operands[1:]
+    if opts.operands and opts.word(0).rpartition("/")[2].partition(":")[0].partition("@")[0] in _AGENT_IMAGES:
+        low.emit("guard.tamper", opts.word(0), certainty="possible", at=opts.operands[0], rule="nested-agent",
+                 reason="Starts another agent, whose calls nobody here sees")  # fmt: skip
     entry = opts.value("--entrypoint")
     if entry is not None and entry.text:
         inner = (entry, *inner)

@@ -231,7 +231,10 @@ def cpio(inv: Invocation, low: Lowering) -> None:
     archive = opts.value("-F", "-I", "-O", "-f")
     if opts.has("-t"):
         return
-    if opts.has("-i", "-r"):
+    if inv.name == "pax" and opts.has("-r") and opts.has("-w"):  # copies from tree to tree
+        read = joined(low.read(word, recursive=True) for word in opts.operands[:-1])
+        _unpack(opts.operands[-1] if opts.operands else None, Stream(None, read.taints), low)
+    elif opts.has("-i", "-r"):
         content = standard_input(inv) if archive is None else low.read(archive)
         _unpack(opts.value("-D", "--directory"), Stream(None, content.taints), low)
     elif opts.has("-p"):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from interpose.agents.known_agents import IN_HOME, IN_PROJECTS
 from interpose.shell.commands.files.deletion import TREE
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
@@ -31,6 +32,16 @@ _WITHOUT_EFFECT = words(
 _NAMES = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename"})
 _EVERY_NAME = frozenset({"*", "*.*", ".*", "**", "./*", "?*", "*/*", "./**", ""})
 _EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_PATHS = words("-path -ipath -wholename -iwholename -regex -iregex")
+_GUARDED = ("interpose", *sorted(IN_PROJECTS), *sorted(place for place in IN_HOME if "/" in place))
+"""Parts of paths under which an agent's settings lie, or what is ours."""
+_READERS = words(
+    """
+    awk basename bat cat cksum cp dirname du echo egrep fgrep file gawk grep head jq ls md5sum nl od printf readlink
+    realpath rg sed sha256sum shasum stat strings tail test wc xxd
+    """
+)
+"""Programs that read what they are given, or whose handlers say what they do to it."""
 _WRITES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
 
 
@@ -85,10 +96,31 @@ def find(inv: Invocation, low: Lowering) -> None:
         elif action.name in ("-printf", "-ls"):
             for word in [word for start in starts for word in words_found(start, action.found)]:
                 low.list_names(word, below=TREE in word.taints)
+    _state_aimed(expression, actions, low)
     if any(action.name == "-print0" for action in actions):
         low.output(_listing(starts, actions, "\0"))
     elif not any(action.name in ("-printf", "-ls") or action.name in _EXEC for action in actions):
         low.output(_listing(starts, actions, "\n"))
+
+
+def _state_aimed(expression: Sequence[Word], actions: list[FindAction], low: Lowering) -> None:
+    """A path that is searched for names what guards an agent, and what is found is changed by something."""
+    changing = any(action.name == "-delete" or (action.name in _EXEC and _changes(action.words)) for action in actions)
+    before = ""
+    for index, word in enumerate(expression if changing else ()):
+        texts = [each.text for each in expression[index : index + 3]]
+        kept = before in ("!", "-not") or texts[2:] == ["-prune"]
+        if texts[0] in _PATHS and len(texts) > 1 and not kept and any(name in texts[1].lower() for name in _GUARDED):
+            low.emit("guard.tamper", texts[1], certainty="possible", at=word, rule="guarded-place",
+                     reason="Changes what it finds where an agent's settings or the guard itself lie")  # fmt: skip
+            return
+        before = texts[0]
+
+
+def _changes(given: tuple[Word, ...]) -> bool:
+    program = given[0].text.rpartition("/")[2] if given else ""
+    in_place = any(word.text.startswith(("-i", "--in-place")) for word in given)
+    return program != "" and (program not in _READERS or (program in ("awk", "gawk", "sed") and in_place))
 
 
 def _starts(args: tuple[Word, ...]) -> tuple[list[Word], tuple[Word, ...]]:

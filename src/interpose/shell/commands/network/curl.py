@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.streams import standard_input
@@ -139,11 +141,25 @@ def _send_bodies(inv: Invocation, low: Lowering, opts: Options, host: str) -> No
                 send_words(low, host, value)
         elif name == "-T":
             _send_named(low, host, value.text, value, stdin)
+            _put_here(opts, low)
         elif name == "-b" and "=" not in value.text:
             low.read(value)
     # A secret on standard input is on its way out even if this curl does not read it: the next one will.
     if inv.stdin is not None and "secret" in stdin.taints:
         send(low, host, stdin)
+
+
+_PUT_HERE = re.compile(
+    r"(?:file://|(?:sftp|scp|ftp|ftps)://(?:[^/@]*@)?(localhost|127(?:\.\d+){1,3}|\[::1\])(?::\d+)?)(/.*)",
+    re.IGNORECASE,
+)
+
+
+def _put_here(opts: Options, low: Lowering) -> None:
+    """An upload to this very machine writes a file of it."""
+    for word in opts.operands:
+        if (found := _PUT_HERE.fullmatch(word.text)) is not None:
+            low.write(found[2])
 
 
 def _send_body(low: Lowering, host: str, name: str, value: Word, stdin: Stream) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from interpose.agents.known_agents import AGENT_OF
 from interpose.shell.commands.running.printf import MAX_TEXT, echo, printf
 from interpose.shell.commands.shared.environment import HISTORY_OFF, assign, history_off, show_environment
 from interpose.shell.commands.shared.handler_table import command
@@ -167,6 +168,23 @@ def alias(inv: Invocation, low: Lowering) -> None:
         name, equals, text = word.text.partition("=")
         if equals and not name.startswith("-"):
             low.shell(Word(text, word.span, taints=word.taints), via="alias")
+    if any(word.text in ("-s", "--save") for word in inv.args):
+        _state_shadowed(inv, low)
+
+
+@command("funcsave", "funced")
+def save_function(inv: Invocation, low: Lowering) -> None:
+    """fish keeps a function for all shells that are opened later."""
+    _state_shadowed(inv, low)
+
+
+def _state_shadowed(inv: Invocation, low: Lowering) -> None:
+    """A name that guards the agent, or starts one, means something else in every shell from now on."""
+    for word in inv.args:
+        name = word.text.partition("=")[0]
+        if name == "interpose" or name in AGENT_OF:
+            low.emit("guard.tamper", name, certainty="possible", at=word, rule="guard-shadowed",
+                     reason="Gives this name another meaning in every shell that is opened later")  # fmt: skip
 
 
 @command("set")

@@ -70,12 +70,21 @@ CODE: dict[str, tuple[str, ...]] = {
 """Options whose value is given to a shell."""
 
 
+_AST_GREP = frozenset({"completions", "docs", "help", "lsp", "new", "run", "scan", "test"})
+"""Verbs of another program that is called `sg`, too."""
+
+
 def _coded(options: tuple[str, ...]) -> Handler:
     def run(inv: Invocation, low: Lowering) -> None:
         for code in parse(inv.args, values=(*options, "-e", "--ext", "-w", "--watch", "-i", "--ignore")).values(
             *options
         ):
             low.shell(code, via=inv.name)
+        if inv.name == "sg":  # `sg GROUP COMMAND` is `sg GROUP -c COMMAND`
+            words = parse(inv.args, values=options).operands
+            if words and words[0].text not in _AST_GREP:
+                for code in words[1:2]:
+                    low.shell(code, via=inv.name)
         general(inv, low)
 
     return run

@@ -133,8 +133,13 @@ def _adds_server(texts: list[str]) -> bool:
 
 
 def _changes_settings(texts: list[str]) -> bool:
+    """`config set`, and `settings NAME VALUE` without a verb."""
     words = [text for text in texts if not text.startswith("-")]
-    return words[:1] == ["config"] and not {"set", "add", "remove", "unset", "edit"}.isdisjoint(words[1:2])
+    if words[:1] == ["settings"]:
+        return len(words) > 2 or not {"--delete", "-d", "set", "edit", "reset"}.isdisjoint(texts)
+    return words[:1] == ["config"] and not {"set", "add", "remove", "unset", "edit", "import", "reset"}.isdisjoint(
+        words[1:2]
+    )
 
 
 def _state_extension(inv: Invocation, low: Lowering) -> None:
@@ -143,7 +148,7 @@ def _state_extension(inv: Invocation, low: Lowering) -> None:
         option, _, value = word.text.partition("=")
         named = (value or after).lower()
         if (option == "--install-extension" and named.endswith(".vsix")) or (
-            option == "--uninstall-extension" and any(name in named for name in _AGENT_NAMES)
+            option in ("--uninstall-extension", "--disable-extension") and any(name in named for name in _AGENT_NAMES)
         ):
             low.emit("guard.tamper", named, certainty="possible", at=word, rule="agent-settings",
                      reason="Changes what an editor runs beside an agent and its person")  # fmt: skip
@@ -165,6 +170,12 @@ _PINNED = late(r"(?:[a-z]+:)?(@?[\w./-]+?)(?:\[[\w,]*\])?(?:@|==|===|~=|<=?|=)(v
 _VERSIONS = late(r"(?:.*/)?([\w-]+)/versions?/[^/]+")
 """Where agents keep each version of themselves as a program: `~/.local/share/claude/versions/1.0.30`."""
 _EDITORS_WITH_AGENTS = words("cursor code code-insiders codium windsurf zed kiro trae antigravity")
+_LINK = late(
+    r"(?im)^(?:--?[a-z-]+=)?(?:"
+    + "|".join(sorted({*map(re.escape, _EDITORS_WITH_AGENTS), "vscode", "vscode-insiders", *map(re.escape, AGENT_OF)}))
+    + r"):[^\s]{0,400}(?:mcp|prompt|install|extension|settings|command|task)"
+)
+"""A link that an editor or an agent takes as an order: `cursor://.../mcp/install?...`, `vscode:mcp/install?...`."""
 _NEWEST = frozenset({"", "latest", "next", "beta", "stable", "canary", "nightly"})
 _REMOVES = words("uninstall remove rm un unlink list ls info view show outdated audit why search")
 _UNGUARDED_BY_ANY_NAME = late(
@@ -176,7 +187,13 @@ _UNGUARDED_BY_ANY_NAME = late(
 
 def state_hidden_start(inv: Invocation, low: Lowering, said: str, *, known: bool) -> None:
     """State that an agent is started, or an old one installed, by another name than its own."""
-    if inv.name in OTHERS_TOO:
+    if (link := _LINK.search(said)) is not None:
+        low.emit("guard.tamper", link[0][:200], certainty="possible", rule="agent-settings",
+                 reason="Opens a link by which an editor or agent takes servers, prompts or extensions")  # fmt: skip
+    elif inv.name == "exe" and inv.argv0.text.startswith("/proc/") and "/self/" not in inv.argv0.text:
+        low.emit("guard.tamper", inv.argv0.text, certainty="possible", rule="nested-agent",
+                 reason="Starts the program of a running process, which may be an agent")  # fmt: skip
+    elif inv.name in OTHERS_TOO:
         _state_namesake(inv, low)
     elif inv.name.startswith(("python", "pypy")) and (module := _module(inv.args)) is not None:
         at, host = module

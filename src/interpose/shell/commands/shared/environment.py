@@ -126,7 +126,7 @@ SHELL_OWN = PROMPTS | HISTORY_OFF.keys() | {"PATH", "PROMPT_COMMAND"}
 
 _LASTING = frozenset({"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "PATH"})
 """What a service manager, a multiplexer or a shell that keeps variables would hand to everything it starts."""
-_SAID = late(r"(?m)^(?:LD_|DYLD_|BASH_ENV|PATH)")
+_SAID = late(r"(?m)^(?:--?[a-z-]{1,20}=)?(?:LD_|DYLD_|BASH_ENV|PATH)")
 _KEEPS = late(r"(?m)^(?:set|setenv|set-environment|-\w*U\w*|--universal)$")
 """Verbs and options by which a variable is kept."""
 _ANYONE_WRITES = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - judged, not used
@@ -177,7 +177,8 @@ def state_given(inv: Invocation, low: Lowering, said: str) -> None:
     if not _SAID.search(said):
         return
     for word, after in zip(inv.args, (*inv.args[1:], None), strict=False):
-        name, equals, text = word.text.partition("=")
+        said = word.text.partition("=")[2] if word.text[:1] == "-" else word.text  # `--env=LD_PRELOAD=x`
+        name, equals, text = said.partition("=")
         if name not in _LASTING or (not equals and after is None):
             continue
         value = replace(word, text=text) if equals or after is None else after

@@ -160,6 +160,8 @@ _TABLES = (
             {
                 "showkey ttysnoop logkeys evtest uinput-cat neercs xmacroplay xsendkeycode xnee cnee ttyrpld": "",
                 "conspy evsieve": "",
+                "evemu-play input-remapper-control kanata kmonad swhkd sxhkd uinput-tool xbindkeys": "",
+                "cgdelete cgset cpulimit": "%interpose",
                 "mesg": "y",
                 "setterm": "+--dump|-dump|--file",
                 "openvt chvt": "",
@@ -228,6 +230,8 @@ _TABLES = (
         table(
             {
                 "hwclock": "+--set",
+                "rtcwake": "",
+                "loginctl": "disable-linger",
                 "ipcrm": "+-a|--all",
                 "nvram": "%boot-args=|csr-active-config",
                 "debugfs": "+-w",

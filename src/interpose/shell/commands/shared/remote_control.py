@@ -25,7 +25,7 @@ _SAID = (
 """What one of these verbs has in it; most commands have none of it."""
 _KNOW_BETTER = words("tmux byobu screen expect")
 """Programs whose handlers know whose terminal is meant."""
-_TAKE_TERMINALS = words("reptyr reredirect neercs conspy ttyecho")
+_TAKE_TERMINALS = words("reptyr reredirect neercs conspy injcode retty ttyecho")
 """Programs that take over the terminal of a process, by its number."""
 _BUSES = words("gdbus dbus-send qdbus qdbus6 qdbus-qt5 qdbus-qt6 busctl")
 _CALLS = words("call --type=method_call")
@@ -73,7 +73,8 @@ def _is_controlled_terminal(inv: Invocation) -> bool:
     """Whether a terminal is taken over, or told to do something besides saying what it has: `kitty @ launch`."""
     texts = [word.text for word in inv.args]
     if inv.name in _TAKE_TERMINALS:
-        return any(text.isdecimal() for text in texts)
+        # Of what a search by a common name finds, a shell of a person's may be one.
+        return any(word.text.isdecimal() or "broad-name" in word.taints for word in inv.args)
     told = next((index for index, text in enumerate(texts) if text in ("@", "cli", "msg")), None)
     if told is None or inv.name not in _TERMINALS:
         return False

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from interpose.shell.commands.shared import typed_keys
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
+from interpose.shell.commands.shared.watchers import names_watcher
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
 
@@ -106,9 +107,11 @@ def _tmux(given: tuple[Word, ...], low: Lowering) -> None:
     elif verb in ("display-message", "display"):
         return
     elif not _tmux_bound(verb, rest, low) and verb not in _TMUX_LOOKS:
-        _named_only(given[0], parse(rest, values=_TMUX_VALUES), low)
+        opts = parse(rest, values=_TMUX_VALUES)
+        _named_only(given[0], opts, low)
         if verb.startswith("kill-"):
             low.emit("process.kill", "tmux", recoverable=True)
+            _state_ended(opts.values("-t"), low)
 
 
 def _tmux_file(file: Word, low: Lowering) -> None:
@@ -146,6 +149,14 @@ def _tmux_send(verb: Word, rest: tuple[Word, ...], low: Lowering) -> None:
     keys = tuple(map(_hexadecimal, opts.operands)) if opts.has("-H") else opts.operands
     typed_keys.types(low, target.text if target is not None else "", keys, target or verb)
     typed_keys.run_typed(low, keys, "tmux", literal=opts.has("-l") or opts.has("-H"))
+
+
+def _state_ended(names: tuple[Word, ...], low: Lowering) -> None:
+    """A session ends that is called like a program which watches over the agent."""
+    for name in names:
+        if names_watcher(name.text):
+            low.emit("guard.tamper", name.text, certainty="possible", at=name, rule="guard-kill",
+                     reason="Ends a session that is called like what watches over the agent")  # fmt: skip
 
 
 def _named_only(verb: Word, opts: Options, low: Lowering) -> None:
@@ -219,6 +230,8 @@ def screen(inv: Invocation, low: Lowering) -> None:
     opts = parse(inv.args, values=values, stop=True)
     if opts.has("-ls", "-list", "-v", "-wipe"):
         return
+    if opts.has("-X") and not {"quit", "kill"}.isdisjoint(word.text for word in inv.args):
+        _state_ended(opts.values("-S", "-r"), low)
     for file in opts.values("-c"):
         if (
             ("/" in file.text or "rc" in file.text)

@@ -90,6 +90,8 @@ def ps(inv: Invocation, low: Lowering) -> None:
     first = inv.args[0].text if inv.args else ""
     opts = parse(inv.args, values=("-o", "-p", "-u", "-U", "-C", "-t", "-g", "-q", "-G"), aliases={"--format": "-o"})
     columns = [word.text.partition("=")[0] for word in opts.values("-o")]
+    for names in opts.values("-C"):  # finds processes by their names, as pgrep does
+        low.output(Stream(taints=watched_by(names.text)))
     if columns == ["pid"] and opts.has("-e", "-A", "-a", "-x", "-u", "-U") and not opts.has("-p", "-C", "--ppid", "-g"):
         low.output(Stream(taints=_EVERY))
     if first.isalpha() and "e" in first and set(first) <= _PS_LETTERS:

@@ -8,7 +8,7 @@ from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.commands.text.emacs_lisp import lower_lisp
-from interpose.shell.commands.text.ex_commands import lower_ex
+from interpose.shell.commands.text.ex_commands import lower_ex, opened_by
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
 
 _VIM_VALUES = words(
@@ -37,6 +37,7 @@ def vim(inv: Invocation, low: Lowering) -> None:
     for option in ("--cmd", "-c"):
         for code in opts.values(option):
             _ex(code, files, low, f"{inv.name} {option}")
+            files = [*files, *opened_by(code.text)]
     for script in opts.values("-l") if inv.name == "nvim" else ():
         low.run_file(script, via="nvim -l", language="lua")
     for script in opts.values("-S", "-l", "-u"):

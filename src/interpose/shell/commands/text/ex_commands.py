@@ -38,6 +38,8 @@ _DELETE_CALL = re.compile(r"\bdelete\(")
 _WRITE_CALL = re.compile(r"\bwritefile\(")
 _EMPTIES = re.compile(r"(?:%|1,\$|,)[ \t]*d(?:elete)?!?|g/(?:\^|\.|\.\*)?/d")
 """Every line is deleted."""
+_OPENS = re.compile(r"(?:e|ed|edit|tabe|tabedit|sp|split|vs|vsplit)!?\s+([^\s|!+`%#][^|]{0,4000})")
+"""A file that is opened by a command."""
 _STRING = re.compile(r"'([^'\n]*)'|\"((?:[^\"\\\n]|\\.)*)\"")
 
 
@@ -62,6 +64,13 @@ def lower_ex(code: str, files: list[Word], low: Lowering, via: str) -> None:
                 )
                 return
             _command(step, files, low, via)
+            files = [*files, *opened_by(bare)]  # the next `:w` writes it too
+
+
+def opened_by(text: str) -> list[Word]:
+    """The file that a command opens."""
+    found = _OPENS.fullmatch(text.strip().lstrip(":"))
+    return [] if found is None else [Word(found[1])]
 
 
 def _steps(line: str) -> list[str]:

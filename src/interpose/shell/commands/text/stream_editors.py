@@ -7,7 +7,8 @@ import re
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import informs, inputs, mapped, standard_input
-from interpose.shell.invocation import EMPTY_STREAM, Invocation, Lowering, Stream, Word
+from interpose.shell.commands.shared.watchers import watched_by
+from interpose.shell.invocation import EMPTY_STREAM, NOTHING, Invocation, Lowering, Stream, Word
 from interpose.shell.languages import awk as awk_language
 from interpose.shell.languages import sed as sed_language
 
@@ -55,7 +56,7 @@ def sed(inv: Invocation, low: Lowering) -> None:
         sed_language.lower(code, low, "sed")
     content = inputs(inv, files, low)
     change = sed_language.change_of(code, quiet=opts.has("-n", "-z"))
-    taints = content.taints.union(*(script.taints for script in scripts))
+    taints = content.taints.union(*(script.taints for script in scripts), NOTHING if files else watched_by(code))
     result = mapped(content, change) if change is not None else Stream(None, taints)
     if not in_place:
         low.output(result)
@@ -116,7 +117,11 @@ def awk(inv: Invocation, low: Lowering) -> None:
         name, _, value = given.text.partition("=")
         variables[name] = value if given.known else None
     content = inputs(inv, [word for word in files if not _assigns(word)], low)
-    low.output(Stream(None, content.taints))
+    # `ps | awk '/name/'` finds processes, as grep does.
+    found = (
+        NOTHING if any(not _assigns(word) for word in files) else watched_by(" ".join(each.text for each in programs))
+    )
+    low.output(Stream(None, content.taints | found))
     in_place = any(word.text == "inplace" for word in opts.values("-i"))
     if in_place:
         for file in files:
