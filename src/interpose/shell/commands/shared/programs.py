@@ -1,6 +1,6 @@
 """Programs that are described as data: what one `Program` is, and the handler that follows from it.
 
-shared/program_files.py reads them from the files of a family; docs/design/017-programs.md says why they are data.
+shared/program_files.py reads them from the data files of a family.
 """
 
 from __future__ import annotations
