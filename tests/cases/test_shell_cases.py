@@ -1,7 +1,8 @@
 """Runs the case files: a note, a command, the word that is wanted, and the kinds of effect that must be seen.
 
-The cases of `shell/commands/files/deletion.py` are in `shell/files/deletion.yaml`, those of a language in
-`shell/languages/`. What no single handler answers for has a file of its own: `rules.yaml`, `secrets.yaml`.
+The cases of `shell/commands/files/deletion.py` are in `shell/files/deletion.yaml`, those of the programs in
+`shell/commands/system/machine.toml` in `shell/system/machine.yaml`, and those of a language in `shell/languages/`.
+What no single handler answers for has a file of its own: `rules.yaml`, `secrets.yaml`.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def test_every_case_says_what_it_proves(path: Path) -> None:
 
 
 def test_every_handler_has_a_case_file_of_its_name() -> None:
-    modules = {_place(path, COMMANDS) for path in COMMANDS.rglob("*.py") if path.stem != "__init__"}
+    files = [*COMMANDS.rglob("*.py"), *COMMANDS.rglob("*.toml")]
+    modules = {_place(path, COMMANDS) for path in files if path.stem != "__init__"}
     handlers = {name for name in modules if not name.startswith("shared/")}
     tested = {_place(path, CASES) for path in FILES}
     assert modules >= SHARED_IN_A_FAMILY

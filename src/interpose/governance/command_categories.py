@@ -23,7 +23,7 @@ from interpose.governance.roles import instead_of
 from interpose.governance.rulings import RULE_PREFIX, Ruling
 from interpose.paths import Place, place_of
 from interpose.reading import DEFAULT_CWD, Reading, reading_of
-from interpose.shell import Analysis, Ran
+from interpose.shell import Analysis, Ran, category_of
 from interpose.tools import typed_of
 from interpose.types import Effect, EffectKind
 
@@ -280,7 +280,7 @@ def _of_name(name: str, args: tuple[str, ...], commands: tuple[Ran, ...]) -> tup
         return ("runtime",)
     if name in told.INSPECTION and (found := _more_than_looks(name, args)):
         return found
-    return next(((category,) for category, names in _TABLES if name in names), ("general",))
+    return next(((category,) for category, names in _TABLES if name in names), (category_of(name) or "general",))
 
 
 def _more_than_looks(name: str, args: tuple[str, ...]) -> tuple[str, ...]:
@@ -323,7 +323,9 @@ _READ_PROGRAMS = frozenset({"awk", "gawk", "mawk", "nawk", "sed", "gsed"})
 
 
 def _is_known(name: str) -> bool:
-    return name == "git" or name in told.CHECKERS or any(name in names for _, names in _TABLES)
+    if name == "git" or name in told.CHECKERS or any(name in names for _, names in _TABLES):
+        return True
+    return category_of(name) not in ("", "general")
 
 
 def _of_git(args: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """Which programs do what, for the categories of commands. What stands in no table is `general`.
 
+Programs that are described as data say their category there (shell/commands/**/*.toml), and are not named here.
+
 Only `inspection` is a promise that nothing is changed. `validation`, `build` and `runtime` run code of the project, and
 such code can do anything.
 """
@@ -28,7 +30,7 @@ INSPECTION = _words("""
     cat bat batcat head tail less more most ls ll dir exa eza lsd tree pwd wc file stat du df dust ncdu grep egrep
     fgrep zgrep rg ag ack find fd fdfind locate which whereis type sort uniq cut tr awk gawk mawk nawk sed gsed jq
     yq xq gron diff colordiff delta cmp comm column nl tac rev fold fmt paste join basename dirname
-    realpath readlink date cal whoami id groups uname hostname hostnamectl arch printenv ps pgrep pstree top htop
+    realpath readlink date cal whoami id groups uname hostname arch printenv ps pgrep pstree top htop
     uptime free vmstat iostat lsof md5sum sha1sum sha256sum sha512sum shasum cksum b2sum md5 xxd hexdump od strings
     base64 base32 seq expr bc man info help apropos history cloc tokei scc nproc lscpu lsblk getconf locale tty
     numfmt tsort expand unexpand csvcut csvlook xmllint xpath pdftotext identify ffprobe nm objdump otool
@@ -51,7 +53,7 @@ MAY_FETCH = _words("ffprobe gron xmllint xpath")
 
 FILESYSTEM = _words("""
     mkdir rm rmdir cp mv touch ln chmod chown chgrp install truncate dd rsync tar unzip zip gzip gunzip bzip2
-    bunzip2 xz unxz zstd 7z patch split csplit shred unlink trash trash-put rename mmv setfacl chattr xattr mkfifo
+    bunzip2 xz unxz zstd 7z patch split csplit shred unlink trash trash-put rename mmv setfacl chattr mkfifo
     mknod sponge ex ed vi vim nvim nano emacs cpio ar pax dos2unix unix2dos apply_patch ditto
 """)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from interpose.shell.commands import category_of
 from interpose.shell.commands.shared.revealing import state_printed
 from interpose.shell.disguises import hides
 from interpose.shell.invocation import UNKNOWN
@@ -24,6 +25,7 @@ __all__ = [
     "ParseProblem",
     "Ran",
     "analyse",
+    "category_of",
     "commands",
     "protected_places",
     "terminal_programs",

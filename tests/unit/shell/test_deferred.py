@@ -82,6 +82,6 @@ print(json.dumps({name: handler_of(name).__module__ for name in known}))
 
 def test_the_fingerprint_covers_every_folder() -> None:
     root = Path(commands.__file__).parent
-    files = {path.relative_to(root).as_posix() for path in root.rglob("*.py")}
+    files = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.suffix in (".py", ".toml")}
     assert {name for name, _, _ in commands.fingerprint()} == files
-    assert {"__init__.py", "git/history.py", "shared/options.py"} <= files
+    assert {"__init__.py", "git/history.py", "shared/options.py", "system/machine.toml"} <= files

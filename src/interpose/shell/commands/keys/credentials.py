@@ -5,74 +5,15 @@ from __future__ import annotations
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import inputs
-from interpose.shell.commands.shared.tool_acts import Act, ToolActs, each, register
+from interpose.shell.commands.shared.tool_acts import Act
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering, Stream
 
 _SHOW = Act("secret.read", "secret-tool", "Prints a password or key that is kept under lock.")
 _EXPORT = Act("secret.read", "secret-export", "Writes out private keys or a whole store of secrets.")
 _DELETE = Act("data.destroy", "secret-delete", "Deletes a secret; what it protects may be lost with it.")
-_LOCK = Act("system", "secret-lock", "Locks or empties a store of secrets.", recoverable=True)
-_TRUST = Act("persistence", "trust-store", "Changes whom this machine trusts.")
-_FETCH = Act("opaque", "downloader", "A tool for certificates fetches what nobody has looked at.")
 _SECRET = frozenset({"secret"})
 
-register(
-    __name__,
-    {
-        "bw": ToolActs(
-            verbs={**each(_SHOW, "get list export"), **each(_DELETE, "delete"), **each(_LOCK, "lock logout")},
-            values=words("--session --search --folderid --format --output"),
-            secret=True,
-        ),
-        "lpass": ToolActs(verbs={**each(_SHOW, "show export"), **each(_DELETE, "rm")}, secret=True),
-        "rbw": ToolActs(verbs={**each(_SHOW, "get code"), **each(_DELETE, "remove rm purge")}, secret=True),
-        "keyring": ToolActs(verbs={**each(_SHOW, "get"), **each(_DELETE, "del")}, secret=True),
-        "secret-tool": ToolActs(verbs={**each(_SHOW, "lookup search"), **each(_DELETE, "clear")}, secret=True),
-        "keepassxc-cli": ToolActs(verbs={**each(_SHOW, "show export clip"), **each(_DELETE, "rm rmdir")}, secret=True),
-        "security": ToolActs(
-            verbs={
-                **each(_EXPORT, "dump-keychain export"),
-                **each(_DELETE, "delete-keychain delete-generic-password delete-internet-password delete-certificate"),
-                **each(_DELETE, "delete-identity delete-key"),
-                **each(_TRUST, "add-trusted-cert remove-trusted-cert trust-settings-import authorizationdb"),
-                **each(_SHOW, "unlock-keychain cms"),
-            },
-            options=each(_SHOW, "-w -g"),
-        ),
-        "vault": ToolActs(
-            verbs={
-                **each(_DELETE, "delete destroy disable move remove-peer restore revoke step-down seal"),
-                **each(Act("data.destroy", "vault-metadata", "Deletes all versions of a secret."), "metadata-delete"),
-            },
-            shows=words("get list read status lookup login capabilities version"),
-            reach=4,
-            bundle=False,
-            secret=True,
-        ),
-        "doppler": ToolActs(verbs=each(_DELETE, "delete revoke"), reach=3, secret=True),
-        "op": ToolActs(
-            verbs={**each(_DELETE, "delete remove suspend revoke")},
-            shows=words("get list whoami signin"),
-            reach=3,
-            secret=True,
-        ),
-        "infisical": ToolActs(verbs={**each(_DELETE, "delete"), **each(_EXPORT, "export")}, reach=3, secret=True),
-        "update-ca-certificates": ToolActs(default=_TRUST, bare=_TRUST),
-        "update-ca-trust": ToolActs(default=_TRUST, bare=_TRUST),
-        "trust": ToolActs(verbs=each(_TRUST, "anchor")),
-        "certutil": ToolActs(
-            options={**each(_TRUST, "-A -M"), **each(_DELETE, "-D -F"), **each(_FETCH, "-urlcache")},
-            shows=words("-L -K"),
-            bundle=False,
-        ),
-        "keytool": ToolActs(
-            options={**each(_DELETE, "-delete"), **each(_EXPORT, "-importkeystore")},
-            values=words("-alias -keystore -storepass -file -keypass -srckeystore -destkeystore"),
-            bundle=False,
-        ),
-    },
-)
 
 _GPG_VALUES = words(
     """

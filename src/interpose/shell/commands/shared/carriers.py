@@ -134,7 +134,6 @@ CARRIERS: dict[str, Carrier] = {
     **dict.fromkeys(words("dpkg dpkg-buildpackage debuild"), _shell("--pre-invoke --post-invoke --hook-init",
                     written={"rules": "commands", "postinst preinst prerm postrm": "sh"})),
     # Running inside something
-    "ip": Carrier(skips={"exec": 1}),
     "ctr": Carrier(skips={"run": 2, "exec": 1}), "runc": Carrier(skips={"exec": 1}), "crun": Carrier(skips={"exec": 1}),
     "crictl": Carrier(skips={"exec": 1}), "buildah": Carrier(words=("unshare",)), "podman": Carrier(words=("unshare",)),
     "guix": Carrier(words=("--",)), "flatpak": _shell("--command"),
@@ -159,8 +158,7 @@ CARRIERS: dict[str, Carrier] = {
     "xdg-user-dir": Carrier(texts="commands"),
     "dosbox": _shell("-c"),
     **dict.fromkeys(words("inotifywait fswatch watchman incrontab entr lsyncd"), _shell("-e --exec --command")),
-    **dict.fromkeys(words("logrotate"), Carrier(operand="commands")),
-    **dict.fromkeys(words("supervisord supervisorctl circusd monit god"), Carrier(operand="commands",
+    **dict.fromkeys(words("supervisord circusd monit god"), Carrier(operand="commands",
                     files=_code("commands", "-c"))),
     **dict.fromkeys(words("foreman honcho overmind hivemind goreman"), Carrier(written={"Procfile*": "commands"},
                     files=_code("commands", "-f --procfile"))),

@@ -13,9 +13,11 @@ HANDLERS: dict[str, Handler] = {}
 """Every command that has a handler. To run one, ask `handler_of`: its family may not be imported yet."""
 BESIDE: dict[str, Handler] = {}
 """What is to be said of a command besides what its own handler says."""
+CATEGORIES: dict[str, str] = {}
+"""What governance calls the work of a command, for those that are described as data."""
 _COMPLETE: dict[str, Handler] = {}
-_LATER: dict[str, str] = {}
-"""Commands whose handler is not imported yet, and the module that brings it."""
+_LATER: dict[str, tuple[str, Callable[[str], object]]] = {}
+"""Commands whose handler is not imported yet, the family that brings it, and how that is imported."""
 
 
 def command(*names: str) -> Callable[[Handler], Handler]:
@@ -32,17 +34,17 @@ def command(*names: str) -> Callable[[Handler], Handler]:
     return register
 
 
-def import_later(name: str, module: str) -> None:
-    """Let `module` be imported when its command `name` is met."""
+def import_later(name: str, family: str, bring: Callable[[str], object] = import_module) -> None:
+    """Let `family` be imported when its command `name` is met."""
     if name not in HANDLERS:
         HANDLERS[name] = _not_imported
-        _LATER[name] = module
+        _LATER[name] = family, bring
 
 
 def handler_of(name: str) -> Handler | None:
     """The handler of a command. Raises ImportError if its family is broken: that is our fault, not the command's."""
     if name in _LATER:
-        _import(name, _LATER[name])
+        _import(name, *_LATER[name])
     own = HANDLERS.get(name)
     beside = BESIDE.get(name)
     if own is None or beside is None:
@@ -62,13 +64,13 @@ def _both(own: Handler, beside: Handler) -> Handler:
     return run
 
 
-def _import(name: str, module: str) -> None:
+def _import(name: str, family: str, bring: Callable[[str], object]) -> None:
     try:
-        import_module(module)
+        bring(family)
     except Exception as error:
-        raise ImportError(f"{module} cannot be imported: {error}") from error
+        raise ImportError(f"{family} cannot be imported: {error}") from error
     if name in _LATER:
-        raise ImportError(f"{module} has no handler for the command {name!r}")
+        raise ImportError(f"{family} has no handler for the command {name!r}")
 
 
 def _not_imported(inv: Invocation, _: Lowering) -> None:

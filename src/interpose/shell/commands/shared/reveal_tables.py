@@ -20,32 +20,12 @@ STORES: dict[str, str] = {
         operator raft snapshot save
         write %/creds/|/secret-id|/issue/|/export/|/login
     """,
-    "op": """
-        read
-        ~ item get
-        item get +--reveal|--fields|--otp|--format
-        ~ document get
-        get document
-        get totp
-        get item +--fields
-        inject
-        signin +--raw|-r
-        connect token create
-        service-account create
-    """,
-    "bw": """
-        unlock +--raw
-        login +--raw
-        receive
-        serve
-    """,
     "bws": """
         secret get
         secret list
         get secret
         list secrets
     """,
-    "rbw": "list +--fields; history; export",
     "gopass": "cat; otp; totp; export",
     "kwallet-query": "* +-r|--read-password",
     "dcli": "password; p; note; n; secret; read; inject; backup; otp",
@@ -85,17 +65,6 @@ STORES: dict[str, str] = {
     "dotenvx": "get; decrypt; keypair",
     "dotenv-vault": "decrypt; keys; pull",
     "dotenv": "list; get",
-    "infisical": "export; secrets .; secrets get; user get token; service-token create; login +--plain",
-    "doppler": """
-        secrets . !--only-names
-        ~ secrets get
-        secrets get +--plain|--json|--raw|--copy
-        secrets download
-        secrets substitute
-        configs tokens create
-        configure get token
-        oidc login
-    """,
     "phase": "secrets export; secrets get; secrets list +--show; dynamic-secrets lease generate",
     "hcp": "vault-secrets secrets open; vs secrets open; auth print-access-token",
     "vlt": "secrets get; secrets +--plaintext",
@@ -108,21 +77,11 @@ STORES: dict[str, str] = {
     "sops": "decrypt !-i|--in-place|--output; +-d|--decrypt !-i|--in-place|--output",
     "age rage": "+-d|--decrypt !-o|--output",
     "kubeseal": "+--recovery-unseal",
-    "security": "find-generic-password +-w|-g; find-internet-password +-w|-g",
     "borg": "key export",
     "step": "ca token; oauth; crypto key format +--pem|--der|--pkcs8",
     "tctl": "auth sign; auth export +--keys; tokens add; users reset",
     "wg": "showconf; show * private-key; show * preshared-keys; show * dump",
     "wg-quick": "strip",
-    "nmcli": """
-        device wifi show-password
-        dev wifi show-password
-        d w show-password
-        connection show +-s|--show-secrets
-        con show +-s|--show-secrets
-        c show +-s|--show-secrets
-        %psk|wep-key +-s|--show-secrets
-    """,
     "chezmoi": "secret; execute-template %bitwarden|onepassword|pass_|vault|keyring|lastpass|secret",
     "gcore": "",
     "rails": "credentials:show; encrypted:show; secrets:show",

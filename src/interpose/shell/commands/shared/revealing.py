@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from interpose.shell.commands.shared import reveal_tables
 from interpose.shell.commands.shared.environment import show_environment
-from interpose.shell.commands.shared.word_rows import fitting, table
+from interpose.shell.commands.shared.word_rows import WordTable, fitting, table
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import DUMP, PRINTABLE, SHOWN, Invocation, Lowering, Stream, Word
 
@@ -45,17 +45,28 @@ _HELPER_NAMES = ("docker-credential-", "git-credential-")
 
 
 NAMES = frozenset({*_SECRETS, *_ENVIRONMENTS})
+_LEARNED: dict[str, WordTable] = {}
+"""The rows of programs that are described as data."""
+
+
+def learn_secrets(names: tuple[str, ...], lines: str) -> None:
+    """Keep under which words these programs print a secret. A program has its rows in one place."""
+    for name in names:
+        if name in _SECRETS:
+            raise ValueError(f"shared/reveal_tables.py has the program {name!r}, too")
+    rows = table(dict.fromkeys(names, lines))
+    _LEARNED.update(dict.fromkeys(names, rows))
 
 
 def reveals(name: str) -> bool:
     """Whether a program of this name is in the tables."""
-    return name in NAMES or name.startswith(_HELPER_NAMES)
+    return name in NAMES or name in _LEARNED or name.startswith(_HELPER_NAMES)
 
 
 def state_revealed(inv: Invocation, low: Lowering) -> None:
     """State it if this command prints a secret, whatever else its handler said."""
     name = inv.name
-    rows = _SECRETS.get(name)
+    rows = _LEARNED[name][name] if name in _LEARNED else _SECRETS.get(name)
     if rows is None and name.startswith(_HELPER_NAMES):
         rows = _HELPERS
     if rows is not None and (row := fitting(rows, inv)) is not None:

@@ -7,82 +7,14 @@ import re
 from interpose.shell.commands.shared.environment import assign
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
-from interpose.shell.commands.shared.tool_acts import Act, ToolActs, each, perform, register
+from interpose.shell.commands.shared.tool_acts import Act, ToolActs, each, perform
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering
 
-_BACKUP_LOST = Act("data.destroy", "backup-delete", "Deletes backups from which files are restored.")
-_BACKUP_OFF = Act("guard.tamper", "backup-off", "Switches backups off, or leaves something out of them.")
-_RESTORED = Act("data.destroy", "backup-restore", "Replaces files by older copies.")
-_PROFILE = Act("persistence", "profile-install", "Installs a profile that changes what this machine trusts and does.")
-_PROFILE_LOST = Act("system", "profile-remove", "Removes a profile by which this machine is managed.")
-_ACCOUNT = Act("system", "account", "Changes who has an account on this machine, and what it may do.")
 _SAFETY = Act("guard.tamper", "macos-protection", "Weakens a protection of macOS.")
 _INDEX = Act("system", "index-change", "Erases or switches off the index of a volume.")
-_REMOTE = Act("system", "remote-access", "Changes who may control this machine from afar.")
-_LOGS = Act("data.destroy", "logs-erase", "Erases logs, and with them the record of what happened.")
-_APP_LOST = Act("system", "package-remove", "Removes an application.")
-_FORGOTTEN = Act("system", "package-remove", "Makes the system forget which files a package installed.")
-_BOOT = Act("system", "boot", "Changes how the machine starts.")
 _LOGIN = Act("persistence", "login-item", "Changes what starts by itself at every login.")
-_INSTALL = Act("package.install", "installer", "Installs a package, whose scripts run as root.")
 
-register(
-    __name__,
-    {
-        "tmutil": ToolActs(
-            verbs={
-                **each(_BACKUP_LOST,
-                "delete deletelocalsnapshots thinlocalsnapshots deleteinprogress removedestination"),
-                **each(_BACKUP_OFF, "disable disablelocal stopbackup addexclusion setdestination setquota setconfig"),
-                **each(_BACKUP_OFF, "inheritbackup associatedisk"),
-                **each(_RESTORED, "restore"),
-            },
-            bundle=False,
-        ),
-        "profiles": ToolActs(
-            verbs={**each(_PROFILE, "install renew sync"), **each(_PROFILE_LOST, "remove")},
-            options={**each(_PROFILE, "-I -i -F"), **each(_PROFILE_LOST, "-R -r -D -x")},
-            shows=words("list show status validate -L -P -C -l"),
-            bundle=False,
-        ),
-        "dseditgroup": ToolActs(
-            options=each(_ACCOUNT, "-a -d"), verbs=each(_ACCOUNT, "edit create delete"), values=words("-o -t -n -u -P"),
-            shows=words("read checkmember"), bundle=False,
-        ),
-        **dict.fromkeys(("dsenableroot", "dsconfigad", "dsconfigldap", "pwpolicy", "createhomedir"),
-                        ToolActs(default=_ACCOUNT, bare=_ACCOUNT,
-                        shows=words("-show -getaccountpolicies -gethashtypes"),
-                                 bundle=False)),
-        **dict.fromkeys(("firmwarepasswd", "bputil"), ToolActs(default=_BOOT, shows=words("-check -verify -mode -d"),
-                                                               bundle=False)),
-        "kextcache": ToolActs(default=_BOOT),
-        "kmutil": ToolActs(verbs=each(_BOOT, "unload configure-boot trigger-panic-medic"),
-                           shows=words("showloaded inspect check find log libraries")),
-        "socketfilterfw": ToolActs(
-            options=each(_SAFETY, "--setglobalstate --setblockall --setstealthmode --remove --unblockapp --add",
-                         "--setallowsigned --setallowsignedapp"),
-            shows=words("--getglobalstate --getblockall --listapps --getstealthmode --getloggingmode"),
-        ),
-        "kickstart": ToolActs(default=_REMOTE, bundle=False),
-        "mas": ToolActs(verbs=each(_APP_LOST, "uninstall reset")),
-        "pkgutil": ToolActs(options=each(_FORGOTTEN, "--forget --unlink --force --edit-pkg --learn"), bundle=False),
-        "installer": ToolActs(options=each(_INSTALL, "-pkg -package"), values=words("-target -tgt -lang"),
-                              shows=words("-pkginfo -dominfo -volinfo -query -vers"), bundle=False),
-        "sfltool": ToolActs(verbs=each(_LOGIN, "resetbtm add-item clear"), shows=words("dumpbtm list")),
-        "lsregister": ToolActs(options=each(_INDEX, "-kill -delete -u"), bundle=False),
-        "pluginkit": ToolActs(options=each(_SAFETY, "-e -r -a"), shows=words("-m"), bundle=False),
-        "log": ToolActs(verbs=each(_LOGS, "erase config"), shows=words("show stream collect stats")),
-        "jamf": ToolActs(verbs=each(_SAFETY,
-        "removeFramework removeframework removeMdmProfile removemdmprofile unmanage")),
-        "mdmclient": ToolActs(default=_PROFILE),
-        "AssetCacheManagerUtil": ToolActs(verbs=each(_INDEX, "flushCache flushcache deactivate")),
-        "atsutil": ToolActs(verbs=each(_INDEX, "databases"), shows=words("fonts server")),
-        "codesign": ToolActs(options=each(_SAFETY, "--remove-signature"), shows=words("-d --display -v --verify -dv"),
-                             bundle=False),
-        "serverinfo": ToolActs(),
-    },
-)  # fmt: skip
 
 _PLIST_CHANGES = re.compile(r"(?:add|set|delete|merge|import|clear|copy)\b", re.IGNORECASE)
 
