@@ -257,7 +257,7 @@ def shell_event(name: str, command: str, cwd: str) -> dict[str, Any]:
 def refuses(host: Host, reply: Reply) -> bool:
     """Whether this host keeps a call from running after this reply, as its contract says."""
     if reply.exit_code == 2:
-        return bool(reply.stderr) and not reply.stdout and host.facts.name not in ("cline", "opencode", "openclaw")
+        return bool(reply.stderr) and not reply.stdout and host.facts.setup.layout not in ("scripts", "plugin")
     return reply.exit_code == 0 and _word(reply) == "deny"
 
 

@@ -40,9 +40,9 @@ TOOL_ALIASES: Mapping[str, str] = {
         "read_text_file read_multiple_files",
         "write": "create write_file file_write fs_write writefile create_file write_to_file create_directory "
         "make_directory create_dir mkdir",
-        "edit": "replace file_edit edit_file str_replace str_replace_editor str_replace_based_edit_tool multiedit "
-        "multi_edit notebookedit notebook_edit replace_in_file editfiles insert_edit_into_file replace_string_in_file "
-        "multi_replace_string_in_file search_replace edit_notebook",
+        "edit": "replace file_edit file_editor edit_file str_replace str_replace_editor str_replace_based_edit_tool "
+        "multiedit multi_edit notebookedit notebook_edit replace_in_file editfiles insert_edit_into_file "
+        "replace_string_in_file multi_replace_string_in_file search_replace edit_notebook",
         "apply_patch": "apply-patch applypatch apply_diff",
         "delete": "delete_file file_delete fs_delete delete_path delete_directory delete_dir delete_folder remove "
         "remove_file file_remove remove_path remove_directory remove_dir rm rmdir unlink trash trash_file",

@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-import re
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import get_args
 
 import pytest
 
-import interpose
-from interpose.agents.known_agents import BY_NAME
-from interpose.agents.off_flags import COMMANDS, FLAGS
-from interpose.agents.off_switches import SWITCHES
-from interpose.agents.off_variables import VARIABLES
-from interpose.config.load import load
-from interpose.install.places import target_of
-from interpose.install.plan import plan_install
+from interpose.agents.agent import Evidence
 from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.events import Evidence, HostFacts
-from tests.unit.install.homes import VARIABLES as PLACES
+from tests.architecture.agent_pages import DOCS, FILE_BLOCK, SHOWN_LAYOUTS, TABLES, file_shown, new_page, table_in
 
-PAGES = Path(__file__).parents[2] / "docs" / "agents"
-FILE_BLOCK = re.compile(r"^```(?:json|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PAGES = DOCS / "agents"
 
 
 def page(name: str) -> str:
     return (PAGES / f"{name}.md").read_text(encoding="utf-8")
 
 
-def row_of(facts: HostFacts) -> str:
-    yes = {True: "yes", False: "no"}
-    results = "MCP tools" if facts.replaces_tools else yes[bool(facts.replaces)]
-    cells = (
-        f"[{facts.title}]({facts.name}.md)", f"`{facts.name}`", facts.evidence, yes[bool(facts.asks)],
-        yes[bool(facts.rewrites)], results,
-    )  # fmt: skip
-    return f"| {' | '.join(cells)} |"
+@pytest.mark.parametrize(("name", "head", "rows"), TABLES, ids=[rows.__name__ for _, _, rows in TABLES])
+def test_a_table_has_every_agent(name: str, head: str, rows: Callable[[], list[str]]) -> None:
+    """After a change: .venv/bin/python -m tests.architecture.agent_pages."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    start, end = table_in(text, head)
+    assert text[start:end].splitlines() == rows()
 
 
-def test_the_table_has_every_host() -> None:
-    rows = [line for line in page("README").splitlines() if line.startswith("| [")]
-    assert rows == [row_of(host.facts) for host in HOSTS.values()]
+@pytest.mark.parametrize("name", sorted(HOSTS))
+def test_a_new_page_has_all_but_what_its_author_knows(name: str) -> None:
+    text = new_page(name)
+    facts = HOSTS[name].facts
+    assert text.count("TODO") == 2
+    assert all(said in text for said in (*facts.setup.opens_on, facts.setup.afterwards))
+    assert "TODO" not in page(name)
 
 
 @pytest.mark.parametrize("name", sorted(HOSTS))
@@ -56,50 +47,10 @@ def test_the_page_of_a_host(name: str) -> None:
         assert said in text
 
 
-ENVIRONMENT = "/home/you/.local/share/interpose/env"
-
-
-def written_for_you(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """What `interpose install` writes in the home /home/you, where no file of this agent is: text by path."""
-    for variable in PLACES:
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("HOME", "/home/you")
-    plan = plan_install(target_of(HOSTS[name].facts, "user", Path("/home/you")), load())
-    package = Path(interpose.__file__).parent
-    return {
-        str(change.path): (change.after or b"").decode()
-        .replace(sys.executable, f"{ENVIRONMENT}/bin/python")
-        .replace(str(package), f"{ENVIRONMENT}/lib/python3.13/site-packages/interpose")
-        for change in plan.changes
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in sorted(HOSTS) if HOSTS[name].facts.setup.layout in ("groups", "flat", "scripts")]
-)
-def test_the_file_of_a_host(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", [name for name in sorted(HOSTS) if HOSTS[name].facts.setup.layout in SHOWN_LAYOUTS])
+def test_the_file_of_a_host(name: str) -> None:
     """The page shows it byte for byte."""
-    (shown,) = FILE_BLOCK.findall(page(name))
-    place = target_of(HOSTS[name].facts, "user", Path("/home/you"), {"HOME": "/home/you"}).path
-    texts = [text for path, text in written_for_you(name, monkeypatch).items() if Path(path).is_relative_to(place)]
-    assert set(texts) == {shown}
-
-
-def switches_of(name: str) -> str:
-    """A row of the table of off switches."""
-    keys = dict.fromkeys(switch.spoken_key for switch in SWITCHES if switch.host == name)
-    flags = [flag.shown for flag in FLAGS if flag.host == name]
-    commands = [" ".join(command.words) for command in COMMANDS if command.host == name]
-    off = [variable.name for variable in VARIABLES if variable.host == name]
-    moved = BY_NAME[name].moved_by if name in BY_NAME else ()
-    cells = [", ".join(f"`{text.replace('`', '')}`" for text in cell) for cell in (keys, flags, commands, off, moved)]
-    return f"| {HOSTS[name].facts.title} | {' | '.join(cells)} |"
-
-
-def test_the_table_has_every_switch() -> None:
-    text = page("README")
-    for name in HOSTS:
-        assert switches_of(name) in text, switches_of(name)
+    assert FILE_BLOCK.findall(page(name)) == [file_shown(name)]
 
 
 MODES = "| mode | its events say | what it makes of `ask` | what we answer | known from |"

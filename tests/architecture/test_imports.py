@@ -108,7 +108,8 @@ MAY_USE: dict[str, set[str]] = {
     | {"tools", "formats", "cel", "policy", "policy.interceptor"}
     | {"carried_calls", "driving", "engine", "interceptor", "pipeline", "registry"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config", "platforms"},
-    "governance": CORE | {"cel", "config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
+    "governance": CORE
+    | {"agents", "cel", "config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
     "service": FLOW
     | POLICY
     | {"call_kinds", "config", "formats", "governance", "ledger", "notifications", "pins", "proof", "store"},

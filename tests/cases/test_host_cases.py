@@ -12,8 +12,9 @@ from typing import Any, cast, get_args
 
 import pytest
 
+from interpose.agents.agent import Evidence
 from interpose.surfaces.hosts.all_hosts import HOSTS, speaking
-from interpose.surfaces.hosts.events import EventError, Evidence, Host, HostEvent
+from interpose.surfaces.hosts.events import EventError, Host, HostEvent
 from tests import hosting
 from tests.noted import noted
 

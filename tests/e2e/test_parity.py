@@ -35,15 +35,6 @@ PATHS = (
     "docs/guide.md", "~/.docker/config.json", "/var/log/syslog", "tests/test_a.py", "~/.npmrc", "/etc/hosts",
 )  # fmt: skip
 
-READING: dict[str, tuple[str, str]] = {
-    "claude-code": ("Read", "file_path"), "gemini-cli": ("read_file", "file_path"),
-    "codex": ("mcp__fs__read_file", "path"), "copilot": ("Read", "path"), "cursor": ("Read", "file_path"),
-    "qwen-code": ("read_file", "file_path"),
-    "opencode": ("read", "filePath"), "openclaw": ("read", "path"), "cline": ("read_file", "path"),
-    "vscode": ("read_file", "filePath"), "kiro": ("fs_read", "path"), "droid": ("Read", "file_path"),
-}  # fmt: skip
-"""What hosts call the tool that reads a file. Windsurf has an event of its own for it."""
-
 
 def commands() -> list[str]:
     """An even sample of our own cases: those that are judged in the default directory."""
@@ -61,7 +52,7 @@ def reading_event(name: str, path: str) -> dict[str, Any]:
     event = hosting.shell_event(name, "echo hi", CWD)
     if name == "windsurf":
         return event | {"agent_action_name": "pre_read_code", "tool_info": {"file_path": path}}
-    tool, argument = READING[name]
+    tool, argument = hosting.fixtures(name)["reads_a_file_by"]  # Windsurf has an event of its own for it
 
     def moved(value: Any) -> Any:
         if not isinstance(value, dict):

@@ -95,6 +95,9 @@ LATE = [
     ("the rules", "policy/evaluate.py", "ls"),
     ("the compiler of conditions", "cel/compiler.py", "ls"),
     ("the store", "store/sqlite.py", "ls"),
+    ("the file of the agent that asks", "agents/hosts/claude-code.json", "ls"),
+    ("the file of another agent", "agents/hosts/kiro.json", "ls"),
+    ("the file of those without hooks", "agents/without_hooks.json", "ls"),
     ("what compiles patterns late", "late_patterns.py", "ls"),
     ("what makes a room's names late", "late_names.py", "ls"),
 ]

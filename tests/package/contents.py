@@ -11,7 +11,7 @@ from tests.package.built import ROOT, Packages
 
 INFO = ("METADATA", "WHEEL", "entry_points.txt", "licenses/LICENSE", "RECORD")
 BESIDE = ("CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore")
-_KINDS = (".py", ".yaml", ".js", ".css", ".svg", ".toml", ".txt", ".bash", ".typed", ".md")
+_KINDS = (".py", ".json", ".yaml", ".js", ".css", ".svg", ".toml", ".txt", ".bash", ".typed", ".md")
 _UNWANTED = re.compile(
     r"(^|/)(tests?|bench|\.git|\.venv|__pycache__|\.mypy_cache|\.env[^/]*)(/|$)|\.(pyc|pyo|key|pem|db|log|orig|rej|sock)$"
 )

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-MARGIN = 5
-"""Seconds that a host gives a hook beyond our own time, so that it is us who refuse when time is up."""
-LONGEST = 3600
-"""Seconds that hosts are told to give a hook at most. None is known to take less where it takes a number at all."""
+from interpose.agents.agent import LONGEST, MARGIN, Agent
+from interpose.agents.known_agents import AGENTS
+
 EVERY_HOST = "all"
 """The name under which `hooks.wait` has the value of the hosts that it does not name."""
 _USUAL = 240.0
@@ -32,21 +31,14 @@ class HookTime(Struct, frozen=True):
     why: str = ""
 
 
-HOOK_TIMES: Mapping[str, HookTime] = {
-    "claude-code": HookTime(),
-    "gemini-cli": HookTime(),
-    "codex": HookTime(),
-    "copilot": HookTime(),
-    "cursor": HookTime(),
-    "qwen-code": HookTime(longest=995),  # it reads 1000 and more as milliseconds
-    "opencode": HookTime(),
-    "openclaw": HookTime(),
-    "cline": HookTime(0.0, 0, "Cline ends a hook when it likes, and takes no timeout"),
-    "vscode": HookTime(),
-    "windsurf": HookTime(0.0, 0, "Windsurf ends a hook when it likes, and takes no timeout"),
-    "kiro": HookTime(),
-    "droid": HookTime(),
-}
+def _time_of(agent: Agent) -> HookTime:
+    setup = agent.hooks.setup if agent.hooks else None
+    if setup is None or not setup.takes_timeout:
+        return HookTime(0.0, 0, f"{agent.title} ends a hook when it likes, and takes no timeout")
+    return HookTime(longest=min((event.most for event in setup.events if event.gate), default=LONGEST))
+
+
+HOOK_TIMES: Mapping[str, HookTime] = {agent.name: _time_of(agent) for agent in AGENTS if agent.hooks}
 
 
 def wait_for(host: str, waits: Mapping[str, float], deadline: float, lifetime: float, *, alone: bool = False) -> float:

@@ -4,33 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from msgspec import Struct
+from interpose.agents.agent import OffVariable
+from interpose.agents.known_agents import AGENTS, BY_NAME, MOVERS
 
-from interpose.agents.known_agents import MOVERS
-
-
-class OffVariable(Struct, frozen=True):
-    """A variable with which an agent runs no hooks, given any value that counts as true."""
-
-    host: str
-    name: str
-    outlived: bool = False
-
-
-VARIABLES: tuple[OffVariable, ...] = (
-    OffVariable("claude-code", "CLAUDE_CODE_SIMPLE", outlived=True),
-    OffVariable("claude-code", "CLAUDE_CODE_SAFE_MODE", outlived=True),
-    OffVariable("qwen-code", "QWEN_CODE_SIMPLE"),
-    OffVariable("qwen-code", "QWEN_CODE_SAFE_MODE"),
-    OffVariable("opencode", "OPENCODE_PURE"),
-)
-_OFF_VARIABLES = {variable.name: variable for variable in VARIABLES}
+OFF_VARIABLES = {variable.name: variable for agent in AGENTS for variable in agent.off_variables}
 _NOTHING = frozenset({"", "0", "false", "no", "off"})
 
 
 def off_variable(name: str, value: str) -> OffVariable | None:
     """The switch that a variable is, if this value turns it."""
-    return _OFF_VARIABLES.get(name) if value.strip().lower() not in _NOTHING else None
+    return OFF_VARIABLES.get(name) if value.strip().lower() not in _NOTHING else None
 
 
 def moves_settings(name: str, value: str, home: str, host: str = "") -> bool:
@@ -44,6 +27,6 @@ def moves_settings(name: str, value: str, home: str, host: str = "") -> bool:
 
 def off_in_environment(host: str, environ: Mapping[str, str]) -> Iterator[OffVariable]:
     """Variables that are set, with which a host runs no hooks."""
-    for variable in VARIABLES:
-        if variable.host == host and off_variable(variable.name, environ.get(variable.name, "")):
+    for variable in BY_NAME[host].off_variables:
+        if off_variable(variable.name, environ.get(variable.name, "")):
             yield variable

@@ -17,7 +17,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from interpose.agents.off_switches import SWITCHES, Level, OffSwitch, SettingsFile, is_off
+from interpose.agents.agent import Level, SettingsFile
+from interpose.agents.off_switches import SWITCHES, OffSwitch, is_off
 
 SYSTEM = Path("/")
 """Where the managed settings of a machine begin. Tests have a machine of their own."""
@@ -44,6 +45,8 @@ class FoundSwitch(Struct, frozen=True, kw_only=True):
     problem: str = ""
     outlived: bool = False
     """Whether hooks in the host's managed settings run all the same."""
+    replaces: bool = False
+    """Whether it is the file as a whole, which the host reads in the place of the user's."""
 
     @property
     def text(self) -> str:
@@ -52,6 +55,8 @@ class FoundSwitch(Struct, frozen=True, kw_only=True):
             return f"{self.path} can't be read ({self.problem}): nobody can say whether it switches hooks off"
         who = {"managed": "an administrator wrote it", "user": "your own file", "project": "the project brings it",
                "local": "for this project only, and a repository can bring it"}[self.level]  # fmt: skip
+        if self.replaces:
+            return f"{self.path} ({who}) has {self.value}: {self.means}. Run `interpose install {self.host} --project`"
         return f"{self.path} ({who}) has {self.key} = {self.value}: {self.means}. Take that key out"
 
 
@@ -79,6 +84,8 @@ def switched_off_by(path: str, text: str) -> FoundSwitch | None:
             if is_such_file(file, path):
                 if len(text) > _LARGEST:  # nobody's settings are so long, and padding must hide nothing
                     return _found(switch, file, path, "hidden in a text that is too long")
+                if not switch.fact.key:
+                    continue  # whoever changes such a file is asked, whatever he writes there
                 for each in _in_text(switch, file, path, text):
                     if each.key:
                         return each
@@ -112,18 +119,24 @@ def names_switch(text: str) -> bool:
     return _SPOKEN.search(text) is not None
 
 
-_SPOKEN = re.compile(
-    r"disableAllHooks|allowManagedHooksOnly|hooksConfig|hooksDisabled|chat\.useHooks|allow_managed_hooks_only|codex_hooks"
-    r"|features\W{0,4}hooks\b"
-)
+def _telling(key: tuple[str, ...]) -> Iterator[str]:
+    """The parts of a key that speak of hooks. The bare word is in much honest text: it needs the part before it."""
+    for before, part in zip(("", *key), key, strict=False):
+        if part != "hooks" and "hook" in part.lower():
+            yield re.escape(part)
+        elif part == "hooks" and before:
+            yield rf"{re.escape(before)}\W{{0,4}}hooks\b"
+
+
+_SPOKEN = re.compile("|".join(dict.fromkeys(word for each in SWITCHES for word in _telling(each.fact.key))))
 
 
 def _mentioned(switch: OffSwitch, text: str) -> bool:
     """Whether a part of a file (what an edit puts in) has the last key with a value that switches off."""
-    if len(switch.key) > 1 and switch.key[0] not in text:
+    if len(switch.fact.key) > 1 and switch.fact.key[0] not in text:
         return False
-    last = re.escape(switch.key[-1])
-    match switch.off:
+    last = re.escape(switch.fact.key[-1])
+    match switch.fact.off:
         case "true":
             return re.search(rf'{last}["\']?\s*+[:=]\s*+["\']?(?:true|[1-9])', text) is not None
         case "false":
@@ -188,16 +201,18 @@ def _in_file(switch: OffSwitch, file: SettingsFile, path: Path) -> Iterator[Foun
 
 
 def _in_text(switch: OffSwitch, file: SettingsFile, path: str, text: str) -> Iterator[FoundSwitch]:
-    if switch.key[-1] not in text and "*" not in switch.key and "\\" not in text:
+    if switch.fact.key and switch.fact.key[-1] not in text and "*" not in switch.fact.key and "\\" not in text:
         return
     try:
         data = _toml(text) if file.form == "toml" else _json(text)
     except (ValueError, RecursionError) as error:
         yield _unread(switch, file, path, f"line {getattr(error, 'lineno', '?')}: {getattr(error, 'msg', error)}")
         return
-    for value in _values(data, switch.key):
-        if is_off(switch, value):
-            yield _found(switch, file, path, json.dumps(value) if isinstance(value, bool) else _SPOKEN_OFF[switch.off])
+    for value in _values(data, switch.fact.key):
+        if is_off(switch.fact, value):
+            yield _found(
+                switch, file, path, json.dumps(value) if isinstance(value, bool) else _SPOKEN_OFF[switch.fact.off]
+            )
             return
 
 
@@ -237,14 +252,20 @@ def _plain(data: Any) -> Any:
     return [_plain(value) for value in data] if isinstance(data, list) else data
 
 
-_SPOKEN_OFF = {"true": "true", "false": "false", "ours": "a list with ours", "not-ours": "a list without ours"}
+_SPOKEN_OFF = {
+    "true": "true",
+    "false": "false",
+    "ours": "a list with ours",
+    "not-ours": "a list without ours",
+    "nowhere-ours": "no hook of ours",
+}
 """INVARIANT: what is said of a value are words of ours. Agents read it, and the file may be a stranger's."""
 
 
 def _found(switch: OffSwitch, file: SettingsFile, path: str, value: str) -> FoundSwitch:
     return FoundSwitch(
-        host=switch.host, path=path, level=file.level, key=switch.spoken_key, value=value, means=switch.means,
-        outlived=file.level in switch.outlived_in,
+        host=switch.host, path=path, level=file.level, key=switch.fact.spoken, value=value, means=switch.fact.means,
+        outlived=file.level in switch.fact.outlived_in, replaces=not switch.fact.key,
     )  # fmt: skip
 
 

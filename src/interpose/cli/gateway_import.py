@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from interpose.agents.agent import McpScope, ToolServers
 from interpose.cli.install_shared import EXIT_REFUSED, carried_out, difference
 from interpose.cli.json_output import print_json
 from interpose.cli.terminal import colours_wanted
@@ -21,7 +22,7 @@ from interpose.install.gateway_plan import (
     plan_import,
     secret_texts,
 )
-from interpose.install.mcp_files import MCP_HOSTS, McpHost, McpPlace, McpScope, mcp_host, mcp_place
+from interpose.install.mcp_files import MCP_HOSTS, McpHost, McpPlace, mcp_host, mcp_place
 from interpose.install.places import spoken_path
 from interpose.install.plan import FileChange
 
@@ -108,8 +109,8 @@ def _of_file(path: Path) -> McpPlace:
     toml = path.suffix == ".toml"
     text = path.read_text(encoding="utf-8", errors="replace")[: 1 << 20]
     key = next((key for key in _KEYS if (key if toml else f'"{key}"') in text), _KEYS[0])
-    named = "opencode" if key == "mcp" else "codex" if toml else "cursor"
-    host = McpHost(name="", title=path.name, files=(), style=MCP_HOSTS[named].style, toml=toml)
+    servers = ToolServers(files=(), style="opencode" if key == "mcp" else "codex" if toml else "common", toml=toml)
+    host = McpHost(name="", title=path.name, servers=servers)
     return McpPlace(host, "user", path, path.parent, (key,))
 
 

@@ -230,9 +230,7 @@ def _asked_at_new_server(
 
 
 def _seconds(host: Host, config: Config) -> float:
-    from interpose.surfaces.hosts.hook_places import seconds_for
-
-    return seconds_for(host.facts.setup, config.hooks.deadline)
+    return host.facts.setup.seconds_for(config.hooks.deadline)
 
 
 def _read(deadline: float) -> bytes:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
-from interpose.agents.hook_times import EVERY_HOST, HOOK_TIMES, LONGEST, MARGIN
+from interpose.agents.agent import LONGEST, MARGIN
+from interpose.agents.hook_times import EVERY_HOST, HOOK_TIMES
 from interpose.agents.hook_times import wait_for as fitted_wait
 from interpose.config.problems import unknown
 

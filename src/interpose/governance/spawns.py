@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from interpose.agents.known_agents import AGENTS
 from interpose.formats.plain_text import one_line
 from interpose.governance.identity import host_of
 from interpose.governance.session_bounds import LONGEST_NAME, short
@@ -49,7 +50,7 @@ _TARGET = frozenset({
 _SEVERAL = frozenset({"subagents", "agents", "tasks", "delegations"})
 _DEPTH = 3
 
-_DEFAULTS = {"claude-code": "general-purpose", "codex": "default"}
+_DEFAULTS = {agent.name: agent.usual_subagent for agent in AGENTS if agent.usual_subagent}
 """The kind of agent that a host starts if the call names none."""
 
 

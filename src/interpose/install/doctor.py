@@ -332,9 +332,9 @@ def _version(host: Host) -> Iterator[HostCheck]:
 
 
 def _trust(target: InstallTarget) -> Iterator[HostCheck]:
-    if target.facts.name != "codex":
+    if not target.facts.setup.trusts_in:
         return
-    config = target_of(target.facts, "user", target.root).path.parent / "config.toml"
+    config = target_of(target.facts, "user", target.root).path.parent / target.facts.setup.trusts_in
     try:
         hooks = tomllib.loads(config.read_text(encoding="utf-8")).get("hooks", {})
         trusted = hooks.get("state", {}) if isinstance(hooks, Mapping) else {}

@@ -17,13 +17,14 @@ from msgspec import Struct
 from msgspec import json as fast
 from msgspec.structs import fields
 
+from interpose.agents.agent import McpScope
 from interpose.config.gateway_servers import GatewayServer
 from interpose.errors import ConfigError, SetupError, text_of
 from interpose.install.apply import alone
 from interpose.install.careful_files import FoundFile, back_up, found_at, make_directories, write
 from interpose.install.config_servers import with_servers
 from interpose.install.gateway_records import GatewayInstalled, GatewayRecords, sha256
-from interpose.install.mcp_files import MCP_HOSTS, McpHost, McpPlace, McpScope, mcp_place
+from interpose.install.mcp_files import MCP_HOSTS, McpHost, McpPlace, mcp_place
 from interpose.install.mcp_servers import ImportedServer, Untranslated, is_ours, translated
 from interpose.install.plan import FileChange, hooks_text
 from interpose.install.servers_text import JsonServers, ServersText, TomlServers
@@ -236,7 +237,7 @@ def entry_for(place: McpPlace, imported: Sequence[ImportedServer]) -> dict[str, 
     variables = {name: text for server in imported for name, text in server.variables.items()}
     env = {name: text for name, text in variables.items() if text}
     passed = [name for name, text in variables.items() if not text]
-    match place.host.style:
+    match place.host.servers.style:
         case "opencode":
             entry: dict[str, Any] = {"type": "local", "command": [program[0], *args], "enabled": True}
             return entry | ({"environment": env} if env else {})
@@ -244,16 +245,16 @@ def entry_for(place: McpPlace, imported: Sequence[ImportedServer]) -> dict[str, 
             entry = {"command": program[0], "args": args} | ({"env_vars": passed} if passed else {})
         case "vscode":
             entry = {"type": "stdio", "command": program[0], "args": args}
+        case "copilot":
+            entry = {"type": "local", "command": program[0], "args": args, "tools": ["*"]}
         case "gemini" | "common":
             entry = {"command": program[0], "args": args}
-            if place.host.name == "copilot":
-                entry = {"type": "local", **entry, "tools": ["*"]}
     return entry | ({"env": env} if env else {})
 
 
 def language_of(place: McpPlace) -> ServersText:
     """How the file of a place is read and written."""
-    return TomlServers(place.keys[-1]) if place.host.toml else JsonServers(place.keys)
+    return TomlServers(place.keys[-1]) if place.host.servers.toml else JsonServers(place.keys)
 
 
 def _program() -> list[str]:

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from interpose.agents.agent import McpScope
 from interpose.config.places import Places
 from interpose.install.careful_files import write
-from interpose.install.mcp_files import McpScope
 
 
 class GatewayInstalled(Struct, frozen=True, kw_only=True):

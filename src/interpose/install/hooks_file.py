@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from interpose.agents.agent import HostSetup
 from interpose.install.json_editing import Edit, Style, appended, document, edited, is_blank, removed, style_of
 from interpose.install.jsonc import BOM, Member, Value, error_at, parse
-from interpose.surfaces.hosts.hook_places import HostSetup
 
 Path = tuple[str, ...]
 IsOurs = Callable[[str], bool]

@@ -9,8 +9,8 @@ import subprocess
 
 from msgspec import Struct
 
+from interpose.agents.agent import HostSetup
 from interpose.errors import text_of
-from interpose.surfaces.hosts.hook_places import HostSetup
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _PATIENCE = 10.0

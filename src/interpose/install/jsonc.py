@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from interpose.surfaces.hosts.hook_places import Looseness
+from interpose.agents.agent import Looseness
 from interpose.types import MAX_DEPTH
 
 _SPACE = re.compile(r"[ \t\r\n]*+")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from heapq import heappop, heappush
 from pathlib import Path
 
+from interpose.agents.agent import HostSetup
 from interpose.config.places import places_of
-from interpose.surfaces.hosts.hook_places import HostSetup
 
 _DEPTH = 4
 """Codex has a directory for each day, below its month and its year."""

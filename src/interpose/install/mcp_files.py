@@ -1,31 +1,17 @@
-"""Where agents keep the MCP servers that they start, and in which words. Data."""
+"""Where agents keep the MCP servers that they start, and in which words."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 from msgspec import Struct
 
+from interpose.agents.agent import McpFile, McpScope, ToolServers
+from interpose.agents.known_agents import AGENTS, agent_named
 from interpose.config.places import places_of
 from interpose.errors import SetupError
-
-McpScope = Literal["user", "project", "local"]
-"""`local`: the user's own servers for one project, in the user's file."""
-
-
-class McpFile(Struct, frozen=True):
-    """A file with servers. `~` is the user's home; a relative path lies in the project. `key` holds the servers."""
-
-    scope: McpScope
-    path: str
-    key: str = "mcpServers"
-    moved_by: str = ""
-    """The variable that replaces the directory of the file."""
-    within: tuple[str, ...] = ()
-    """Keys on the way to `key`. `{project}` is the project's directory."""
 
 
 class McpHost(Struct, frozen=True, kw_only=True):
@@ -33,72 +19,24 @@ class McpHost(Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
-    files: tuple[McpFile, ...]
-    style: Literal["common", "vscode", "opencode", "codex", "gemini"] = "common"
-    toml: bool = False
+    servers: ToolServers
+
+    @property
+    def files(self) -> tuple[McpFile, ...]:
+        """All of them."""
+        return self.servers.files
 
 
 MCP_HOSTS: Mapping[str, McpHost] = {
-    host.name: host
-    for host in (
-        McpHost(name="claude-code", title="Claude Code", files=(
-            McpFile("user", "~/.claude.json"), McpFile("project", ".mcp.json"),
-            McpFile("local", "~/.claude.json", within=("projects", "{project}")),
-        )),
-        McpHost(name="claude-desktop", title="Claude Desktop", files=(
-            McpFile("user", "~/.config/Claude/claude_desktop_config.json"),
-            McpFile("user", "~/Library/Application Support/Claude/claude_desktop_config.json"),
-        )),
-        McpHost(name="cursor", title="Cursor", files=(
-            McpFile("user", "~/.cursor/mcp.json"), McpFile("project", ".cursor/mcp.json"),
-        )),
-        McpHost(name="vscode", title="VS Code", style="vscode", files=(
-            McpFile("user", "~/.config/Code/User/mcp.json", "servers"),
-            McpFile("user", "~/Library/Application Support/Code/User/mcp.json", "servers"),
-            McpFile("project", ".vscode/mcp.json", "servers"),
-        )),
-        McpHost(name="gemini-cli", title="Gemini CLI", style="gemini", files=(
-            McpFile("user", "~/.gemini/settings.json"), McpFile("project", ".gemini/settings.json"),
-        )),
-        McpHost(name="qwen-code", title="Qwen Code", style="gemini", files=(
-            McpFile("user", "~/.qwen/settings.json"), McpFile("project", ".qwen/settings.json"),
-        )),
-        McpHost(name="codex", title="Codex", style="codex", toml=True, files=(
-            McpFile("user", "~/.codex/config.toml", "mcp_servers", "CODEX_HOME"),
-        )),
-        McpHost(name="windsurf", title="Windsurf", files=(McpFile("user", "~/.codeium/windsurf/mcp_config.json"),)),
-        McpHost(name="opencode", title="OpenCode", style="opencode", files=(
-            McpFile("user", "~/.config/opencode/opencode.json", "mcp"),
-            McpFile("user", "~/.config/opencode/opencode.jsonc", "mcp"),
-            McpFile("project", "opencode.json", "mcp"), McpFile("project", "opencode.jsonc", "mcp"),
-        )),
-        McpHost(name="copilot", title="Copilot CLI", files=(
-            McpFile("user", "~/.copilot/mcp-config.json", moved_by="COPILOT_HOME"),
-        )),
-        McpHost(name="kiro", title="Kiro CLI", files=(
-            McpFile("user", "~/.kiro/settings/mcp.json"), McpFile("project", ".kiro/settings/mcp.json"),
-        )),
-        McpHost(name="droid", title="Droid", files=(
-            McpFile("user", "~/.factory/mcp.json"), McpFile("project", ".factory/mcp.json"),
-        )),
-        McpHost(name="cline", title="Cline", files=(
-            McpFile(
-                "user",
-                "~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-            ),
-        )),
-    )
-}  # fmt: skip
-_ALIASES = {
-    "claude": "claude-code", "gemini": "gemini-cli", "qwen": "qwen-code", "codex-cli": "codex", "vs-code": "vscode",
-    "copilot-cli": "copilot", "kiro-cli": "kiro", "factory-droid": "droid",
-}  # fmt: skip
+    agent.name: McpHost(name=agent.name, title=agent.title, servers=agent.tool_servers)
+    for agent in AGENTS
+    if agent.tool_servers
+}
 
 
 def mcp_host(name: str) -> McpHost | None:
     """The agent of this name, or of a common other name for it."""
-    plain = name.strip().lower().replace("_", "-")
-    return MCP_HOSTS.get(_ALIASES.get(plain, plain))
+    return MCP_HOSTS.get(agent_named(name))
 
 
 class McpPlace(Struct, frozen=True):

@@ -188,7 +188,7 @@ class _Translation:
             return text
         if (one := _ONE_VARIABLE.fullmatch(text)) is not None:
             return f"${{{self._variable(one[1], text)}}}"
-        bare = self._host is not None and self._host.style == "gemini" and _THEIRS_BARE.search(text)
+        bare = self._host is not None and self._host.servers.style == "gemini" and _THEIRS_BARE.search(text)
         if not (secret or bare or _THEIRS.search(text) or self._redactor.redact(text).found):
             return text
         name = re.sub(r"[^A-Z0-9]+", "_", label.upper()).strip("_") or "VALUE"
@@ -217,11 +217,11 @@ class _Translation:
 
     def _is_sse(self, entry: Mapping[str, Any]) -> bool:
         said = str(entry.get("type") or entry.get("transport") or "").lower()
-        gemini = self._host is not None and self._host.style == "gemini" and "httpUrl" not in entry and not said
+        gemini = self._host is not None and self._host.servers.style == "gemini" and "httpUrl" not in entry and not said
         return said == "sse" or gemini
 
     def _times(self, entry: Mapping[str, Any]) -> dict[str, float]:
-        style = self._host.style if self._host is not None else "common"
+        style = self._host.servers.style if self._host is not None else "common"
         found: dict[str, float] = {}
         unit = 0.001 if style in ("gemini", "opencode") else 1.0
         for ours, theirs, scale in (

@@ -12,12 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.agents import switch_reader
+from interpose.agents.agent import HookFile
 from interpose.config.places import places_of
 from interpose.errors import SetupError
 from interpose.platforms.processes import this_machine
 from interpose.platforms.system import this_system
 from interpose.surfaces.hosts.events import HostFacts
-from interpose.surfaces.hosts.hook_places import HookFile
 
 Scope = Literal["user", "project", "managed"]
 

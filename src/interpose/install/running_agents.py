@@ -64,7 +64,7 @@ def _agent(words: list[str]) -> str:
 
 def _off(host: str, words: list[str], its: Mapping[str, str], environ: Mapping[str, str], home: str) -> str:
     for flag, word in off_flags_in(host, words[1:]):
-        return word if flag.off is None else flag.shown
+        return word if flag.when == "given" else flag.shown
     for variable in off_in_environment(host, its):
         return f"{variable.name}={its[variable.name]}"
     for name, value in its.items():

@@ -10,7 +10,8 @@ from time import time_ns
 import msgspec
 from msgspec import Struct
 
-from interpose.agents.known_agents import BY_NAME, Transcripts
+from interpose.agents.agent import Transcripts
+from interpose.agents.known_agents import BY_NAME
 from interpose.config.places import places_of
 from interpose.ledger.entry import Decided
 from interpose.store.protocols import Query, Store

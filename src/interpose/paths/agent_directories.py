@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from interpose.agents.known_agents import ANYWHERE, IN_HOME, IN_PROJECTS, KnownAgent
+from interpose.agents.agent import Agent
+from interpose.agents.known_agents import ANYWHERE, IN_HOME, IN_PROJECTS
 from interpose.paths.catalogue import Mark, could_match, is_wild, says_enough
 from interpose.paths.resolve import is_home
 
@@ -50,7 +51,7 @@ def filled_directory_of(path: str, home: str, *, everything: bool) -> Mark | Non
     return agent_directory_of(whole, home, gone=True)
 
 
-def _in_home(name: str) -> KnownAgent | None:
+def _in_home(name: str) -> Agent | None:
     if not is_wild(name):
         return IN_HOME.get(name)
     if not all(says_enough(part) or not is_wild(part) for part in name.split("/")):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from interpose.agents.known_agents import MOVERS
-from interpose.agents.off_variables import VARIABLES
+from interpose.agents.off_variables import OFF_VARIABLES
 from interpose.late_patterns import late
 
 Objects = Callable[..., str]
@@ -88,7 +88,7 @@ _ENVIRONMENT_FILES = frozenset({".envrc", ".direnvrc", ".env", "mise.toml", ".mi
 """Files of a project from which shells and agents take variables by themselves."""
 _LOADED_FROM = late(
     r"\b(LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|DYLD_[A-Z_]+|BASH_ENV|PROMPT_COMMAND|ZDOTDIR|PYTHONSTARTUP|"
-    + "|".join(sorted((*MOVERS, *(variable.name for variable in VARIABLES))))
+    + "|".join(sorted((*MOVERS, *OFF_VARIABLES)))
     + r")\b[\"']?[ \t]{0,64}[=:]"
 )
 _INDEX_FILES = frozenset({

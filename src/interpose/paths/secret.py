@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.agents.known_agents import AGENTS
 from interpose.paths.catalogue import Catalogue, Mark, is_wild, stronger
 from interpose.paths.resolve import is_home
 
@@ -70,18 +71,9 @@ _SECRETS = Catalogue(
             /etc/exim4/passwd.client /etc/samba/smbpasswd /var/lib/samba/private/ .local/share/atuin/key
             .config/msmtp/config bitwarden%20cli/data.json dbeaverdata/ .config/rbw/ /etc/docker/key.json
         """,
-        _AGENT: """
-            .claude/.credentials.json .claude/credentials/ .claude/credentials.json .claude.json .codex/auth.json
-            .codex/.credentials.json .codex/credentials/ .openclaw/credentials/ .clawdbot/credentials/
-            auth-profiles.json github-copilot.token.json .config/github-copilot/ .copilot/mcp-secrets/
-            .copilot/auth.json .qwen/oauth_creds.json .minimax/oauth_creds.json .gemini/oauth_creds.json
-            .gemini/gemini-credentials.json .gemini/credentials.json .gemini/google_accounts.json .gemini/.env
-            .kimi-code/credentials/ .kimi/credentials/ .local/share/opencode/auth.json .config/opencode/auth.json
-            .cursor/auth.json .config/cursor/auth.json .continue/.env .aider.conf.yml .config/goose/secrets.yaml
-            .config/amp/secrets.json .local/share/amp/secrets.json .factory/auth.json .gemini/a2a-oauth-tokens.json
-            .gemini/mcp-oauth-tokens.json .copilot/mcp-oauth-config/ .kimi/mcp-oauth/
-            .local/share/opencode/mcp-auth.json .pi/agent/auth.json .grok/user-settings.json .openai/ .anthropic/
-            .config/openai/ .config/anthropic/ .config/llm/keys.json
+        _AGENT: " ".join(pattern for agent in AGENTS for pattern in agent.credentials)
+        + """
+            .minimax/oauth_creds.json .openai/ .anthropic/ .config/openai/ .config/anthropic/ .config/llm/keys.json
         """,
         _KEYRING: """
             .gnupg/ .password-store/ .local/share/keyrings/ .gnome2/keyrings/ .kde/share/apps/kwallet/

@@ -13,8 +13,8 @@ _SCRIPT = Mark("is a program in an agent's own directory, which its settings may
 
 _TAMPER = Catalogue(
     {
-        _AGENT: " ".join(agent.settings for agent in AGENTS),
-        _SERVERS: " ".join(agent.servers for agent in AGENTS),
+        _AGENT: " ".join(pattern for agent in AGENTS for pattern in agent.settings),
+        _SERVERS: " ".join(pattern for agent in AGENTS for pattern in agent.servers),
     }
 )
 _IN_HOME = frozenset(name for agent in AGENTS for name in agent.in_home)
@@ -22,17 +22,24 @@ _IN_HOME = frozenset(name for agent in AGENTS for name in agent.in_home)
 SETTINGS_FILES = frozenset(
     pattern.rpartition("/")[2].lower()
     for agent in AGENTS
-    for pattern in f"{agent.settings} {agent.servers} {' '.join(agent.in_home)}".split()
+    for pattern in (*agent.settings, *agent.servers, *agent.in_home)
     if not pattern.endswith("/")
 )
 """Names that settings of agents have, in whatever directory."""
 WITHOUT_DOT = frozenset(
     pattern.strip("/").rpartition("/")[2].replace("%20", " ")
     for agent in AGENTS
-    for pattern in f"{agent.settings} {agent.servers} {' '.join(agent.directories)}".lower().split()
+    for pattern in map(str.lower, (*agent.settings, *agent.servers, *agent.directories))
     if not any(part.startswith(".") for part in pattern.split("/"))
 )
 """Last names of the places of agents that have no part which begins with a dot."""
+_PROFILES = frozenset(
+    (directory.rpartition("/")[2].lower(), name.removeprefix("*"))
+    for agent in AGENTS
+    for directory, _, name in (file.path.rpartition("/") for file in agent.settings_files)
+    if name.startswith("*") and directory in agent.directories
+)
+"""Settings that hold when an agent is started with their name: the last part of their directory, and their ending."""
 _SCRIPTS = (".sh", ".bash", ".zsh", ".fish", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".ps1")
 _OWN_DIRECTORIES = frozenset(place for place in (*IN_HOME, *IN_PROJECTS) if "/" not in place)
 
@@ -49,8 +56,8 @@ def tamper_of(path: str, home: str) -> Mark | None:
         return mark
     if parts[-1] in _IN_HOME and is_home(path.rstrip("/").rpartition("/")[0], home):
         return _AGENT
-    if parts[-2:-1] == [".codex"] and parts[-1].endswith(".config.toml"):
-        return _AGENT  # a profile: settings that hold when Codex is started with its name
+    if any(parts[-2:-1] == [directory] and parts[-1].endswith(ending) for directory, ending in _PROFILES):
+        return _AGENT
     if parts[-1].endswith(_SCRIPTS) and len(parts) > 1 and parts[-2] in _OWN_DIRECTORIES:
         return _SCRIPT
     return None

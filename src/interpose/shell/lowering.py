@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from interpose.agents.known_agents import AGENTS
 from interpose.late_patterns import late
 from interpose.paths import changes_settings, mentions_ours, protected_place_of, reads_whole_home
 from interpose.shell import second_looks, vanishing
@@ -32,9 +34,13 @@ _SCOPES: dict[str, CodeScope] = {
 """Through these, code runs in the shell itself; through others it runs in a child."""
 
 
+def _any_of(names: Iterable[str]) -> str:
+    return "|".join(sorted(map(re.escape, names)))
+
+
 _STARTS_AGENTS = late(
-    r"(?s)\b(?:claude_(?:agent|code)_sdk|claude-agent-sdk|claude-code-sdk|@anthropic-ai/claude-code|@openai/codex-sdk|openhands\.sdk)"
-    r"\b.{0,4000}\b(?:query|ClaudeSDKClient|Codex|startThread|Conversation)\s{0,8}\("
+    rf"(?s)\b(?:{_any_of(name for agent in AGENTS for name in agent.libraries)})"
+    rf"\b.{{0,4000}}\b(?:{_any_of(name for agent in AGENTS for name in agent.library_calls)})\s{{0,8}}\("
 )
 """Programs that run a coding agent as a library: named, and called."""
 _TYPES_KEYS = late(

@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.e2e.corridor.doors import Decided
 
 Kind = Literal["allow", "rewrite", "ask", "rewrite and ask", "deny", "spent"]
@@ -36,10 +37,10 @@ class Difference(Struct, frozen=True, kw_only=True):
     """Words of that page."""
 
 
-ASKING = ("claude-code", "copilot", "droid", "openclaw", "qwen-code")
+ASKING = tuple(sorted(name for name, host in HOSTS.items() if host.facts.asks))
 """Hosts that can put our question to their own person."""
-_MUTE = ("cline", "codex", "cursor", "gemini-cli", "kiro", "opencode", "vscode", "windsurf")
-_STIFF = ("cline", "droid", "kiro", "qwen-code", "vscode", "windsurf")
+_MUTE = tuple(sorted(set(HOSTS) - set(ASKING)))
+_STIFF = tuple(sorted(name for name, host in HOSTS.items() if not host.facts.rewrites))
 
 
 def _hooks(*hosts: str) -> tuple[str, ...]:

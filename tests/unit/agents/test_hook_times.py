@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from interpose.agents import hook_times
-from interpose.agents.hook_times import HOOK_TIMES, LONGEST, MARGIN
+from interpose.agents.agent import LONGEST, MARGIN
+from interpose.agents.hook_times import HOOK_TIMES
 from interpose.config.load import load
 from interpose.surfaces.hook_clients.client_files import seconds_of, wait_of
-from interpose.surfaces.hosts import hook_places
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.hook_places import hooks_of
 
@@ -20,10 +20,6 @@ ROOT = Path(__file__).parents[3]
 
 def test_every_host_has_its_time() -> None:
     assert set(HOOK_TIMES) == set(HOSTS)
-
-
-def test_the_constants_are_the_same_in_both_places() -> None:
-    assert (hook_places.MARGIN, hook_places.LONGEST) == (MARGIN, LONGEST)
 
 
 @pytest.mark.parametrize("host", HOSTS)

@@ -9,15 +9,29 @@ from typing import Any
 import pytest
 
 from interpose.agents import switch_reader
+from interpose.agents.agent import OURS, SettingsFile
 from interpose.agents.known_agents import AGENTS
-from interpose.agents.off_switches import OURS, SWITCHES, OffSwitch, SettingsFile
+from interpose.agents.off_switches import SWITCHES, OffSwitch
 from interpose.agents.switch_reader import _toml, found_switches, is_such_file, switched_off_by
 from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.surfaces.hosts.session_switches import _found as project_switches_of
 
-OFF: dict[str, Any] = {"true": True, "false": False, "ours": ["other", OURS], "not-ours": ["other"]}
-ON: dict[str, Any] = {"true": False, "false": True, "ours": ["other"], "not-ours": ["other", OURS]}
+OFF: dict[str, Any] = {
+    "true": True,
+    "false": False,
+    "ours": ["other", OURS],
+    "not-ours": ["other"],
+    "nowhere-ours": {"PreToolUse": []},
+}
+ON: dict[str, Any] = {
+    "true": False,
+    "false": True,
+    "ours": ["other"],
+    "not-ours": ["other", OURS],
+    "nowhere-ours": {"PreToolUse": [{"hooks": [{"command": f"/x/{OURS}/hooks/openhands"}]}]},
+}
 EVERY = [(switch, file) for switch in SWITCHES for file in switch.files]
-NAMES = [f"{switch.host} {switch.spoken_key} {file.path}" for switch, file in EVERY]
+NAMES = [f"{switch.host} {switch.fact.spoken} {file.path}" for switch, file in EVERY]
 
 
 @pytest.fixture
@@ -28,7 +42,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def text_with(switch: OffSwitch, file: SettingsFile, value: Any) -> str:
-    key = [part.replace("*", "some") for part in switch.key]
+    key = [part.replace("*", "some") for part in switch.fact.key]
     if file.form == "toml":
         table = ".".join(f'"{part}"' for part in key[:-1])
         return (f"[{table}]\n" if table else "") + f"{key[-1]} = {json.dumps(value)}\n"
@@ -55,18 +69,41 @@ def found_in(machine: Path, directory: str = "project", **more: str) -> list[str
 def test_a_switch_is_found_where_it_stands(switch: OffSwitch, file: SettingsFile, machine: Path) -> None:
     path = place_of(file, machine)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text_with(switch, file, OFF[switch.off]), encoding="utf-8")
-    assert f"{switch.host} {switch.spoken_key} {file.level}" in found_in(machine)
-    path.write_text(text_with(switch, file, ON[switch.off]), encoding="utf-8")
+    path.write_text(text_with(switch, file, OFF[switch.fact.off]), encoding="utf-8")
+    assert f"{switch.host} {switch.fact.spoken} {file.level}" in found_in(machine)
+    path.write_text(text_with(switch, file, ON[switch.fact.off]), encoding="utf-8")
     assert found_in(machine) == []
 
 
-@pytest.mark.parametrize(("switch", "file"), EVERY, ids=NAMES)
+@pytest.mark.parametrize(("switch", "file"), [row for row in EVERY if row[0].fact.key])
 def test_writing_it_is_seen_in_the_text_alone(switch: OffSwitch, file: SettingsFile) -> None:
     path = "/x/" + file.path.removeprefix("~/").replace("*", "some") if file.path[0] != "/" else file.path
     assert is_such_file(file, path)
-    assert switched_off_by(path, text_with(switch, file, OFF[switch.off])) is not None
-    assert switched_off_by(path, text_with(switch, file, ON[switch.off])) is None
+    assert switched_off_by(path, text_with(switch, file, OFF[switch.fact.off])) is not None
+    assert switched_off_by(path, text_with(switch, file, ON[switch.fact.off])) is None
+
+
+@pytest.mark.parametrize(
+    ("note", "text", "found"),
+    [
+        ("an empty one", "{}", True),
+        ("hooks of somebody else", '{"stop": [{"hooks": [{"command": "make lint"}]}]}', True),
+        (
+            "ours among them",
+            '{"stop": [], "hooks": {"PreToolUse": [{"hooks": [{"command": "/s/interpose/hooks/x"}]}]}}',
+            False,
+        ),
+    ],
+)
+def test_a_file_that_takes_the_place_of_the_users(note: str, text: str, found: bool, machine: Path) -> None:
+    file = machine / "home" / "project" / ".openhands" / "hooks.json"
+    file.parent.mkdir()
+    file.write_text(text, encoding="utf-8")
+    assert (found_in(machine) == ["openhands the whole file project"]) is found, note
+    assert switched_off_by(str(file), text) is None, "it is asked about as any settings are"
+    for each in found_switches(machine / "home" / "project", environ={"HOME": str(machine / "home")}):
+        assert "interpose install openhands --project" in each.text
+    assert project_switches_of(str(machine / "home" / "project")) == (), "other agents' sessions have nothing to fear"
 
 
 READ_BY_AGENTS = [
@@ -140,12 +177,11 @@ def test_settings_that_were_moved(machine: Path) -> None:
 def test_hosts_are_known_agents_with_their_directories() -> None:
     known = {agent.name: agent for agent in AGENTS}
     assert {switch.host for switch in SWITCHES} <= HOSTS.keys()
-    assert HOSTS.keys() - known.keys() == {"vscode"}, "its hooks are Copilot's"
     for name, host in HOSTS.items():
         user = next(file for file in host.facts.setup.files if file.scope == "user")
         holders = [place for agent in AGENTS for place in agent.directories]
         assert any(user.path.startswith(f"{place}/") or user.path == place for place in holders), name
-        moves = known[name].moved_by if name in known else ("COPILOT_HOME",)
+        moves = ("COPILOT_HOME",) if name == "vscode" else known[name].moved_by  # its hooks are Copilot's
         assert user.moved_by in ("", "XDG_CONFIG_HOME", *moves), name
 
 

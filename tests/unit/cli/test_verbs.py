@@ -17,6 +17,7 @@ from interpose.cli.parser import Parser
 from interpose.cli.verbs import FIRST, GROUPS, HELPS, UNLISTED, module_of
 from interpose.command_line import KEPT, OLD, ROWS, OwnVerb, below, spelled_now
 from interpose.command_line import VERBS as BY_NAME
+from interpose.surfaces.hosts.all_hosts import HOSTS
 
 HEAVY = {
     "argparse", "asyncio", "dataclasses", "difflib", "inspect", "json", "logging", "msgspec", "re2", "socket",
@@ -174,7 +175,7 @@ def test_the_page_fits_the_width_that_is_said(
         ("a command without quotes", ["check", "rm", "-rf", "build"], "Put a command into quotes"),
         ("a word too many", ["status", "now"], "unexpected argument 'now'."),
         ("two agents", ["install", "codex", "cursor"], "unexpected argument 'cursor'. One agent at a time."),
-        ("no agent to take out of", ["uninstall"], "droid. Or --all."),
+        ("no agent to take out of", ["uninstall"], f"{[*HOSTS][-1]}. Or --all."),
         ("no whole number", ["serve", "--port", "x"], "argument --port: 'x' is no number"),
         ("no number at all", ["run", "--timeout", "x", "--", "ls"], "argument --timeout: 'x' is no number"),
         ("no count", ["audit", "tail", "-n", "\x1b"], "argument -n/--limit: '\\x1b' is no number"),

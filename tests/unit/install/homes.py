@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from interpose.agents.agent import Looseness
 from interpose.config.load import Loaded, load
 from interpose.environment.verified import verify
 from interpose.install import own_environment
@@ -16,7 +17,6 @@ from interpose.install.apply import apply
 from interpose.install.places import InstallTarget, Scope, target_of
 from interpose.install.plan import Plan, plan_install, plan_uninstall
 from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.hook_places import Looseness
 
 VARIABLES = (
     "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "INTERPOSE_CONFIG_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME",

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from interpose.agents.agent import HostSetup
 from interpose.install.hooks_file import EVERYTHING, HooksFile, is_empty
 from interpose.install.json_editing import Edit, appended, edited, removed, style_of
 from interpose.install.jsonc import JsoncError, parse
 from interpose.install.plan import is_ours
 from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.hook_places import HostSetup, hooks_of
+from interpose.surfaces.hosts.hook_places import hooks_of
 from tests.unit.install.settings_texts import commented, values
 
 LAW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -21,7 +21,7 @@ FILES = sorted(
     {
         f"{HOME}/{pattern}x.js" if pattern.endswith("/") else f"{HOME}/{pattern}"
         for agent in AGENTS
-        for pattern in f"{agent.settings} {agent.servers}".split()
+        for pattern in (*agent.settings, *agent.servers)
         if pattern[0] != "/" and "%20" not in pattern
     }
 )

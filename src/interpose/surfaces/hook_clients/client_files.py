@@ -25,7 +25,7 @@ from interpose.config.places import DIRECTORY_VARIABLE, Places
 from interpose.config.waiting_times import hook_wait, usual_wait
 from interpose.surfaces.hook_clients.fail_open_log import spool_of
 from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, STALLED_SECONDS, stalled_file
-from interpose.surfaces.hosts.hook_places import LINE_PROGRAM, seconds_for
+from interpose.surfaces.hosts.hook_places import LINE_PROGRAM
 
 if TYPE_CHECKING:
     from interpose.config.settings import Config
@@ -92,7 +92,7 @@ def notes_directory(socket: str) -> Path:
 
 def seconds_of(host: Host, config: Config) -> float:
     """How long a hook of this host may take for its decision."""
-    return seconds_for(host.facts.setup, config.hooks.deadline)
+    return host.facts.setup.seconds_for(config.hooks.deadline)
 
 
 def wait_of(host: Host, config: Config) -> int:
@@ -198,7 +198,7 @@ def managed_client(
 
 def managed_seconds(host: Host) -> float:
     """How long that one may take, whatever its user set: the host's own file says how long it waits."""
-    return seconds_for(host.facts.setup, MANAGED_DEADLINE)
+    return host.facts.setup.seconds_for(MANAGED_DEADLINE)
 
 
 def managed_wait(host: Host) -> int:

@@ -10,58 +10,68 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from interpose.surfaces.hosts.events import Host
+from msgspec.structs import replace
 
-_NAMES = (
-    "claude-code", "gemini-cli", "codex", "copilot", "cursor", "qwen-code", "opencode", "openclaw", "cline", "vscode",
-    "windsurf", "kiro", "droid",
-)  # fmt: skip
+from interpose.agents.agent import Agent, AgentFileError, agent_of_host, has_hooks
+from interpose.surfaces.hosts.events import Host, HostFacts
+
+_WIRES = {"claude-code": "claude_like", "exit-code": "exit_code", "in-process": "in_process"}
 
 
 class _Hosts(Mapping[str, Host]):
-    """Each host is in a module of its name, which is imported when it is needed: a hook needs one of them."""
+    """Each host is in a file of its name, which is read when it is needed: a hook needs one of them."""
 
     def __init__(self) -> None:
         self._known: dict[str, Host] = {}
 
     def __getitem__(self, name: str) -> Host:
         if name not in self._known:
-            if name not in _NAMES:
+            if not has_hooks(name):
                 raise KeyError(name)
-            host: Host = import_module(f"interpose.surfaces.hosts.{name.replace('-', '_')}").HOST
-            self._known[name] = host
+            self._known[name] = _host(agent_of_host(name))
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_NAMES)
+        from interpose.agents.known_agents import HOST_NAMES
+
+        return iter(HOST_NAMES)
 
     def __len__(self) -> int:
-        return len(_NAMES)
+        return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in _NAMES
+        return isinstance(name, str) and has_hooks(name)
 
 
 HOSTS: Mapping[str, Host] = _Hosts()
 
-ALIASES: Mapping[str, str] = {
-    "claude": "claude-code", "gemini": "gemini-cli", "qwen": "qwen-code", "codex-cli": "codex", "vs-code": "vscode",
-    "copilot-cli": "copilot", "kiro-cli": "kiro", "factory-droid": "droid",
-}  # fmt: skip
 
-_CLAUDE_LIKE = frozenset({"claude-code", "qwen-code", "droid", "vscode", "codex", "copilot", "cursor", "gemini-cli"})
-"""Hosts whose settings others read, or who read those of others."""
+def _host(agent: Agent) -> Host:
+    hooks = agent.hooks
+    if hooks is None:
+        raise AgentFileError(f"the file of {agent.name} says nothing of its hooks")
+    module = agent.name.replace("-", "_") if hooks.codec else _WIRES[hooks.wire]
+    codec = import_module(f"interpose.surfaces.hosts.{module}").CODEC
+    known: dict[str, Any] = {name: getattr(hooks, name) for name in hooks.__struct_fields__}
+    known["points"] = {**codec.EVENTS, **hooks.points, **dict.fromkeys(hooks.ignored, "ignored")}
+    if not hooks.setup.program and agent.programs:
+        known["setup"] = replace(hooks.setup, program=agent.programs[0])
+    host: Host = codec(HostFacts(name=agent.name, title=agent.title, **known))
+    return host
 
 
 def host_named(name: str) -> Host | None:
     """The host of this name or of a common other name for it."""
-    plain = name.strip().lower().replace("_", "-")
-    return HOSTS.get(ALIASES.get(plain, plain))
+    if name in HOSTS:
+        return HOSTS[name]
+    from interpose.agents.known_agents import agent_named
+
+    return HOSTS.get(agent_named(name))
 
 
 def speaking(raw: dict[str, Any], named: Host) -> Host:
     """The host that wrote this payload: the one that was named, unless it is unmistakably another's."""
-    if named.facts.name not in _CLAUDE_LIKE:
+    if not named.facts.shares_files:
         return named
     return HOSTS.get(_marked(raw), named)
 
@@ -83,6 +93,4 @@ def _marked(raw: dict[str, Any]) -> str:
     native = event is None and "toolName" in raw and raw.keys() & {"toolArgs", "toolInput"}
     if native or not isinstance(event, str):
         return "copilot" if native else ""
-    from interpose.surfaces.hosts.copilot import POINTS
-
-    return "copilot" if event in POINTS else ""
+    return "copilot" if event in HOSTS["copilot"].facts.points else ""

@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from interpose.surfaces.hosts.event_fields import Fields, read_event
+from interpose.surfaces.hosts.event_fields import read_event
 from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, refused, spoken
-
-EVENTS: Points = {
-    "PreToolUse": "tool.before",
-    "PostToolUse": "tool.after",
-    "UserPromptSubmit": "message.before",
-    "SessionStart": "session.start",
-    "SessionEnd": "session.end",
-    "SubagentStart": "subagent.start",
-    "PreCompact": "compact.before",
-    "SubagentStop": "subagent.stop",
-    "Stop": "session.idle",
-}
-"""What all of them have."""
 
 
 class ClaudeLike(Struct, frozen=True):
     """A host that reads decisions from `hookSpecificOutput`. No opinion is no output."""
 
     facts: HostFacts
-    points: Points
-    fields: Fields = Fields()
+    EVENTS: ClassVar[Points] = {
+        "PreToolUse": "tool.before",
+        "PostToolUse": "tool.after",
+        "UserPromptSubmit": "message.before",
+        "SessionStart": "session.start",
+        "SessionEnd": "session.end",
+        "SubagentStart": "subagent.start",
+        "PreCompact": "compact.before",
+        "SubagentStop": "subagent.stop",
+        "Stop": "session.idle",
+    }
+    """What all of them have."""
 
     def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event."""
-        return read_event(self.facts, self.points, self.fields, raw, hint)
+        return read_event(self.facts, raw, hint)
 
     def allow(self, _event: HostEvent) -> Reply:
         """Nothing: the host's own permissions still hold."""
@@ -77,3 +74,6 @@ def permission(event: HostEvent, decision: str, reason: str) -> Reply:
 def specific(event: HostEvent, **fields: Any) -> Reply:
     """What is said about one event."""
     return spoken({"hookSpecificOutput": {"hookEventName": event.name, **fields}})
+
+
+CODEC = ClaudeLike

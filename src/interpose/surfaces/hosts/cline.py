@@ -6,54 +6,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from interpose.surfaces.hosts.event_fields import Fields, first_root, objects, read_event, text
-from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, Unable, spoken
-from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup
-
-POINTS: Points = {
-    "PreToolUse": "tool.before",
-    "PostToolUse": "tool.after",
-    "UserPromptSubmit": "message.before",
-    "TaskStart": "session.start",
-    "TaskResume": "session.start",
-    "TaskCancel": "session.end",
-    "TaskComplete": "session.end",
-    "PreCompact": "compact.before",
-}
+from interpose.surfaces.hosts.event_fields import first_root, objects, read_event, text
+from interpose.surfaces.hosts.events import HostEvent, Reply, Unable, spoken
 
 _HOLDERS = {"PreToolUse": "preToolUse", "PostToolUse": "postToolUse", "UserPromptSubmit": "userPromptSubmit"}
 """The field in which an event keeps what it is about."""
-
-FIELDS = Fields(
-    event=("hookName",),
-    session=("taskId",),
-    tool=("toolName",),
-    arguments=("parameters",),
-    result=("result",),
-    milliseconds=("executionTimeMs",),
-)
-
-SETUP = HostSetup(
-    layout="scripts",
-    files=(HookFile("user", "~/Documents/Cline/Hooks"), HookFile("project", ".clinerules/hooks")),
-    events=(
-        HookEvent("PreToolUse", gate=True),
-        HookEvent("PostToolUse"),
-        HookEvent("UserPromptSubmit"),
-        HookEvent("TaskStart"),
-        HookEvent("TaskResume"),
-        HookEvent("TaskCancel"),
-    ),
-    afterwards="Switch on `Enable Hooks` in Cline's settings.",
-    canary={
-        "hookName": "PreToolUse",
-        "taskId": "SESSION",
-        "workspaceRoots": ["/"],
-        "preToolUse": {"toolName": "execute_command", "parameters": {"command": "COMMAND"}},
-    },
-    program="cline",
-    opens_on=("a hook that can't be started, crashes or takes longer than 30 seconds",),
-)
 
 
 class Cline(Unable, frozen=True):
@@ -61,10 +18,10 @@ class Cline(Unable, frozen=True):
 
     def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event."""
-        holder = _HOLDERS.get(text(raw, FIELDS.event) or hint)
+        holder = _HOLDERS.get(text(raw, self.facts.fields.event) or hint)
         about = objects(raw, holder) if holder else {}
         cwd = first_root(raw, "workspaceRoots")
-        event = read_event(self.facts, POINTS, FIELDS, raw | {"cwd": cwd} | about, hint)
+        event = read_event(self.facts, raw | {"cwd": cwd} | about, hint)
         failed = event.point == "tool.after" and about.get("success") is False
         return replace(event, is_error=failed)
 
@@ -85,4 +42,4 @@ class Cline(Unable, frozen=True):
         return spoken({"cancel": True, "errorMessage": reason})
 
 
-HOST = Cline(HostFacts(name="cline", title="Cline", evidence="docs", setup=SETUP))
+CODEC = Cline

@@ -7,61 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike
-from interpose.surfaces.hosts.event_fields import Fields, read_event
-from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, spoken
-from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
+from interpose.surfaces.hosts.claude_like import ClaudeLike
+from interpose.surfaces.hosts.event_fields import read_event
+from interpose.surfaces.hosts.events import HostEvent, Reply, spoken
 from interpose.surfaces.hosts.result_shapes import plain_text
 from interpose.tools import normalize_tool_name
-
-POINTS: Points = {
-    **EVENTS,
-    "PostToolUseFailure": "tool.after",
-    "PermissionRequest": "permission.ask",
-    "preToolUse": "tool.before",
-    "postToolUse": "tool.after",
-    "postToolUseFailure": "tool.after",
-    "permissionRequest": "permission.ask",
-    "userPromptSubmitted": "message.before",
-    "sessionStart": "session.start",
-    "sessionEnd": "session.end",
-    "subagentStart": "subagent.start",
-    "preCompact": "compact.before",
-    **dict.fromkeys(
-        (
-            "agentStop", "subagentStop", "errorOccurred", "notification", "userPromptTransformed",
-            "ErrorOccurred", "Notification", "UserPromptTransformed",
-        ),
-        "ignored",
-    ),
-}  # fmt: skip
-
-SETUP = HostSetup(
-    layout="flat",
-    files=(
-        HookFile("user", "~/.copilot/hooks/interpose.json", "COPILOT_HOME", "~/.copilot", ("vscode",)),
-        HookFile("project", ".github/hooks/interpose.json", also_run_by=("vscode",)),
-        HookFile("managed", "/etc/github-copilot/policy.d/interpose.json", also_command="bash"),
-    ),
-    top={"version": 1},
-    entry={"type": "command"},
-    timeout_key="timeoutSec",
-    events=(
-        HookEvent("PreToolUse", gate=True),
-        HookEvent("PostToolUse"),
-        HookEvent("PostToolUseFailure"),
-        HookEvent("PermissionRequest", gate=True),
-        HookEvent("UserPromptSubmit"),
-        HookEvent("SessionStart"),
-        HookEvent("SessionEnd"),
-        HookEvent("SubagentStart"),
-        HookEvent("PreCompact"),
-    ),
-    canary=shell_event("PreToolUse", "Bash", timestamp="2026-01-01T00:00:00.000Z"),
-    program="copilot",
-    traces=("~/.copilot/session-state",),
-    opens_on=("a hook that takes longer than its timeout",),
-)
 
 
 class Copilot(ClaudeLike, frozen=True):
@@ -69,7 +19,7 @@ class Copilot(ClaudeLike, frozen=True):
 
     def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event; camelCase payloads don't name it."""
-        return read_event(self.facts, self.points, self.fields, _with_mcp_name(raw), hint or _named_by_shape(raw))
+        return read_event(self.facts, _with_mcp_name(raw), hint or _named_by_shape(raw))
 
     def deny(self, event: HostEvent, reason: str) -> Reply:
         """Refuse, in the form of the event."""
@@ -120,25 +70,4 @@ def _with_mcp_name(raw: dict[str, Any]) -> dict[str, Any]:
     return raw | {key: f"mcp__{server}__{tool}"} if server and tool else raw
 
 
-HOST = Copilot(
-    HostFacts(
-        name="copilot",
-        title="GitHub Copilot CLI",
-        evidence="run",
-        setup=SETUP,
-        asks=("PreToolUse", "preToolUse"),
-        asks_in=("",),
-        rewrites=("PreToolUse", "preToolUse"),
-        replaces=("PostToolUse", "postToolUse"),
-        windows_shell="bash",  # its PowerShell is a tool of its own
-    ),
-    POINTS,
-    Fields(
-        event=("hook_event_name", "hookName"),
-        session=("session_id", "sessionId"),
-        tool=("tool_name", "toolName"),
-        arguments=("tool_input", "toolArgs", "toolInput"),
-        result=("tool_result", "toolResult"),
-        prompt=("prompt", "user_prompt", "userPrompt"),
-    ),
-)
+CODEC = Copilot

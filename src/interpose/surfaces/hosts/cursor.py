@@ -7,74 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from interpose.surfaces.hosts.event_fields import Fields, first_root, json_text, read_event, text
-from interpose.surfaces.hosts.events import EventError, HostEvent, HostFacts, Points, Reply, Unable, refused, spoken
-from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup
-
-POINTS: Points = {
-    "preToolUse": "tool.before",
-    "beforeShellExecution": "tool.before",
-    "beforeMCPExecution": "tool.before",
-    "beforeReadFile": "tool.before",
-    "beforeTabFileRead": "tool.before",
-    "postToolUse": "tool.after",
-    "postToolUseFailure": "tool.after",
-    "afterShellExecution": "tool.after",
-    "afterMCPExecution": "tool.after",
-    "beforeSubmitPrompt": "message.before",
-    "sessionStart": "session.start",
-    "sessionEnd": "session.end",
-    "subagentStart": "subagent.start",
-    "preCompact": "compact.before",
-    **dict.fromkeys(
-        (
-            "afterFileEdit", "afterTabFileEdit", "afterAgentResponse", "afterAgentThought", "stop", "subagentStop",
-            "workspaceOpen",
-        ),
-        "ignored",
-    ),
-}  # fmt: skip
-
-FIELDS = Fields(
-    session=("session_id", "conversation_id"),
-    result=("tool_output", "result_json", "output"),
-    error=("error_message", "error", "tool_output"),
-    milliseconds=("duration",),
-)
-
-SETUP = HostSetup(
-    layout="flat",
-    files=(
-        HookFile("user", "~/.cursor/hooks.json"),
-        HookFile("project", ".cursor/hooks.json"),
-        HookFile("managed", "/etc/cursor/hooks.json"),
-    ),
-    top={"version": 1},
-    entry={"type": "command"},
-    fail_closed={"failClosed": True},
-    events=(
-        HookEvent("preToolUse", gate=True, matcher="*"),
-        HookEvent("postToolUse"),
-        HookEvent("postToolUseFailure"),
-        HookEvent("beforeSubmitPrompt", gate=True),
-        HookEvent("sessionStart"),
-        HookEvent("sessionEnd"),
-        HookEvent("subagentStart"),
-        HookEvent("preCompact"),
-    ),
-    canary={
-        "hook_event_name": "preToolUse",
-        "conversation_id": "SESSION",
-        "workspace_roots": ["/"],
-        "cursor_version": "0",
-        "tool_name": "Shell",
-        "tool_input": {"command": "COMMAND"},
-        "tool_use_id": "doctor",
-    },
-    program="cursor-agent",
-    traces=("~/.cursor/chats",),
-    opens_on=("nothing that is known: `failClosed` covers crashes, timeouts and empty answers",),
-)
+from interpose.surfaces.hosts.event_fields import first_root, json_text, read_event, text
+from interpose.surfaces.hosts.events import EventError, HostEvent, Reply, Unable, refused, spoken
 
 
 class Cursor(Unable, frozen=True):
@@ -88,7 +22,7 @@ class Cursor(Unable, frozen=True):
             seen["cwd"] = first_root(raw, "workspace_roots")
         if isinstance(output := seen.get("tool_output"), str):
             seen["tool_output"] = _output(output)
-        return read_event(self.facts, POINTS, FIELDS, seen, hint)
+        return read_event(self.facts, seen, hint)
 
     def allow(self, event: HostEvent) -> Reply:
         """Go on."""
@@ -148,14 +82,4 @@ def _output(output: str) -> Any:
         return output
 
 
-HOST = Cursor(
-    HostFacts(
-        name="cursor",
-        title="Cursor",
-        evidence="source",
-        setup=SETUP,
-        rewrites=("preToolUse",),
-        replaces=("postToolUse",),
-        replaces_tools=_MCP,
-    )
-)
+CODEC = Cursor

@@ -4,48 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.agents.agent import Fields, Names
 from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.late_patterns import late
-from interpose.surfaces.hosts.events import EventError, HostEvent, HostFacts, Points
+from interpose.surfaces.hosts.events import EventError, HostEvent, HostFacts
 from interpose.tools import normalize_tool_name
 from interpose.types import Command, Context, ToolCall
 
-Names = tuple[str, ...]
 _MISSING = object()
 _WINDOWS = late(r"[A-Za-z]:[\\/]|\\\\")
 _SLASHED_DRIVE = late(r"/([A-Za-z]):/")
 
 
-class Fields(Struct, frozen=True, kw_only=True):
-    """What a host calls its fields. The first that is there counts."""
-
-    event: Names = ("hook_event_name",)
-    session: Names = ("session_id",)
-    agent: Names = ("agent_id",)
-    agent_type: Names = ("agent_type",)
-    cwd: Names = ("cwd",)
-    tool: Names = ("tool_name",)
-    arguments: Names = ("tool_input",)
-    result: Names = ("tool_response",)
-    error: Names = ("error",)
-    key: Names = ("tool_use_id",)
-    prompt: Names = ("prompt",)
-    answer: Names = ("last_assistant_message",)
-    """What a sub-agent that stopped answered."""
-    command: Names = ("command_name",)
-    command_arguments: Names = ("command_args",)
-    milliseconds: Names = ("duration_ms",)
-    failures: Names = ("PostToolUseFailure", "postToolUseFailure")
-    """Events after a tool that failed."""
-
-
-def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, Any], hint: str = "") -> HostEvent:
-    """The event in a payload with named fields."""
+def read_event(facts: HostFacts, raw: dict[str, Any], hint: str = "", fields: Fields | None = None) -> HostEvent:
+    """The event in a payload with named fields: the host's own, or others."""
+    fields = fields or facts.fields
     name = text(raw, fields.event) or hint
-    point = points.get(name)
+    point = facts.points.get(name)
     if point is None:
         known = f"the event {name!r}, which is not known here" if name else f"no event name in {fields.event[0]!r}"
         raise EventError(f"{facts.title} sent {known}")

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 from msgspec import Struct
 
+from interpose.agents.agent import HookFacts, Point
 from interpose.errors import text_of
 from interpose.formats.plain_text import plain
-from interpose.surfaces.hosts.hook_places import HostSetup
 from interpose.types import Command, Context, Params, ToolCall, thaw
 
-Point = Literal[
-    "tool.before", "tool.after", "permission.ask", "message.before", "command.before", "session.start", "session.idle",
-    "session.end", "compact.before", "compact.after", "subagent.start", "subagent.stop", "ignored",
-]  # fmt: skip
-"""Where an event stands. `ignored` is known and needs no answer."""
-
 Points = Mapping[str, Point]
-
-Evidence = Literal["run", "source", "docs", "hearsay"]
-"""How a contract is known: the real agent was run, its code was read, its maker wrote it, or others say so."""
 
 
 class EventError(ValueError):
@@ -69,49 +60,11 @@ class Reply(Struct, frozen=True):
     """Refused because a person has to agree, and no server runs that could ask one."""
 
 
-class HostFacts(Struct, frozen=True, kw_only=True):
-    """What is known of a host. The tuples name events: those in which it truly does what is said."""
+class HostFacts(HookFacts, frozen=True, kw_only=True):
+    """What is known of a host: what its file says of its hooks, and how it is called."""
 
     name: str
     title: str
-    evidence: Evidence
-    setup: HostSetup
-    asks: tuple[str, ...] = ()
-    """Events after which the host has a prompt for our `ask`. Elsewhere we refuse."""
-    mode_field: str = ""
-    """Where its events say in which mode it works; empty if they don't say."""
-    asks_in: tuple[str, ...] = ()
-    """The modes in which it puts `ask` to a person, or refuses where nobody sits: in any other we refuse. The empty
-    word is for events that name no mode: in whatever mode the host is, it asks."""
-    hands_over_in: tuple[str, ...] = ()
-    """The modes in which it has a prompt that something else than its person might answer (service/hand_overs.py)."""
-    tells_version: tuple[str, str] = ("", "")
-    """The variable that it gives its hooks and that has its version, and the pattern of what stands there."""
-    prompts: tuple[str, ...] = ()
-    """Events by which the host says that it asks its own person, and takes the answer of somebody else."""
-    says_it_asks: tuple[str, ...] = ()
-    """Events by which the host says that it puts a call to its person now."""
-    unasked_input: tuple[str, ...] = ()
-    """Tools that type into what already runs, and that no hook is asked about."""
-    rewrites: tuple[str, ...] = ()
-    """Events whose changed arguments really run. Elsewhere a rewrite is a refusal that names the safer call."""
-    hears: tuple[str, ...] = ()
-    """Events after which the agent reads a text of ours beside what it gets. The start of a session is one anyway."""
-    unheard_beside: tuple[str, ...] = ()
-    """How messages begin that the host writes itself, and beside which it drops a text of ours."""
-    replaces: tuple[str, ...] = ()
-    """Events whose replaced result is what the agent sees."""
-    tells_person: str = ""
-    """The key, beside a decision, whose text its person sees. Empty: none is known, or the person sees the reason."""
-    sets_model: tuple[str, ...] = ()
-    """Events of messages whose run then uses the model that we answer with."""
-    replaces_tools: str = ""
-    """How the names of the tools begin whose results can be replaced."""
-    commands: tuple[str, ...] = ()
-    """Events in which the host tells of its commands. A host without one tells of those that a person types as messages
-    that begin with a slash, if at all."""
-    windows_shell: Literal["bash", "powershell"] = "powershell"
-    """What the host's shell tool runs on Windows."""
 
     def can_replace(self, event: HostEvent) -> bool:
         """Whether the agent sees what we put in the place of this result."""
@@ -176,6 +129,7 @@ class Unable(Struct, frozen=True):
     """What a host can't do. Never asked of it, as its facts say so; if it is, that fails, and failing refuses."""
 
     facts: HostFacts
+    EVENTS: ClassVar[Points] = {}
 
     def ask(self, event: HostEvent, _reason: str) -> Reply:
         """There is no prompt that holds the call."""

@@ -8,22 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from interpose.surfaces.hosts.event_fields import Fields, read_event
-from interpose.surfaces.hosts.events import HostEvent, Points, Reply, Unable, one_line, refused
+from interpose.surfaces.hosts.event_fields import read_event
+from interpose.surfaces.hosts.events import HostEvent, Reply, Unable, one_line, refused
 
 
 class ExitCode(Unable, frozen=True):
-    """A host with named fields. `prints` are the events after which the agent reads the standard output."""
-
-    points: Points
-    fields: Fields = Fields()
-    prints: tuple[str, ...] = ()
-    gates: tuple[str, ...] = ()
-    """Events in which exit code 2 refuses."""
+    """A host with named fields."""
 
     def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event."""
-        return read_event(self.facts, self.points, self.fields, raw, hint)
+        return read_event(self.facts, raw, hint)
 
     def allow(self, _event: HostEvent) -> Reply:
         """Nothing."""
@@ -31,12 +25,15 @@ class ExitCode(Unable, frozen=True):
 
     def deny(self, event: HostEvent, reason: str) -> Reply:
         """Refuse, or tell the agent where the host can't be stopped."""
-        return refused(reason) if event.name in self.gates else self.context(event, reason)
+        return refused(reason) if event.name in self.facts.gates else self.context(event, reason)
 
     def context(self, event: HostEvent, text: str) -> Reply:
         """What the agent reads, or a person where the agent doesn't."""
-        return Reply(text.encode()) if event.name in self.prints else Reply(b"", one_line(text))
+        return Reply(text.encode()) if event.name in self.facts.prints else Reply(b"", one_line(text))
 
     def broken(self, reason: str) -> Reply:
         """Exit code 2."""
         return refused(reason)
+
+
+CODEC = ExitCode

@@ -6,12 +6,13 @@ make the plugin refuse.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.surfaces.hosts.event_fields import Fields, read_event, text
+from interpose.agents.agent import Fields
+from interpose.surfaces.hosts.event_fields import read_event, text
 from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, spoken
 from interpose.types import Params
 
@@ -35,11 +36,11 @@ class InProcess(Struct, frozen=True):
     """The language of our own plugins."""
 
     facts: HostFacts
-    points: Points
+    EVENTS: ClassVar[Points] = {}
 
     def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event."""
-        event = read_event(self.facts, self.points, FIELDS, raw, hint)
+        event = read_event(self.facts, raw, hint, FIELDS)
         if event.name not in self.facts.sets_model:
             return event
         return replace(event, params=Params(model=text(raw, ("model",)), provider=text(raw, ("provider",))))
@@ -86,3 +87,6 @@ def _chosen(event: HostEvent) -> dict[str, Any]:
     pairs = (("model", chosen.model), ("provider", chosen.provider))
     changed = {name: value for name, value in pairs if value and value != came.get(name)}
     return {"params": changed} if changed else {}
+
+
+CODEC = InProcess

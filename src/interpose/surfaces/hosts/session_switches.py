@@ -30,7 +30,8 @@ def _found(cwd: str) -> tuple[FoundSwitch, ...]:
         return ()
     from interpose.agents.switch_reader import found_switches
 
-    return tuple(found_switches(Path(cwd), levels=("project", "local")))[:_SHOWN]
+    found = found_switches(Path(cwd), levels=("project", "local"))
+    return tuple(each for each in found if not each.replaces)[:_SHOWN]  # many projects have hooks of their own
 
 
 def told(host: Host, event: HostEvent, switches: tuple[FoundSwitch, ...], governed: str = "") -> Reply:

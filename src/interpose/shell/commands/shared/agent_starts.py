@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from interpose.agents.known_agents import AGENT_OF, AGENTS, BY_NAME, PACKAGES, KnownAgent
+from interpose.agents.agent import Agent
+from interpose.agents.known_agents import AGENT_OF, AGENTS, BY_NAME, PACKAGES
 from interpose.late_patterns import late
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Word
 
-OTHERS_TOO = frozenset({"goose", "pi", "q"})
+OTHERS_TOO = frozenset(name for agent in AGENTS for name in agent.shared_names)
 """Names that other programs have as well, with handlers of their own or with plain words."""
 _UNGUARDED = frozenset(
     {
@@ -55,7 +56,7 @@ def _hooks_off(inv: Invocation, low: Lowering, host: str, texts: list[str]) -> b
 
 
 _MESSAGES = frozenset({"--message", "-m"})
-_TALKS = frozenset({"openclaw", "clawdbot"})
+_TALKS = frozenset(program for agent in AGENTS if agent.rarely_works for program in agent.programs)
 """Agents with many commands that start no work: their hooks are what matters."""
 
 
@@ -99,7 +100,7 @@ def state_agent(inv: Invocation, low: Lowering, host: str) -> bool:
 _VERSIONED = late(r"v?[0-9]+(?:\.[0-9A-Za-z-]+)*")
 
 
-def _installs_old(agent: KnownAgent, texts: list[str]) -> bool:
+def _installs_old(agent: Agent, texts: list[str]) -> bool:
     """`install 1.0.30`, `upgrade v0.3`, `update --version=1.0`: a version is asked for that may run no hooks."""
     if _CHANGES_VERSION.isdisjoint(texts[:1]):
         return False
@@ -155,7 +156,9 @@ def _state_extension(inv: Invocation, low: Lowering) -> None:
             return
 
 
-_AGENT_NAMES = frozenset(agent.name.partition("-")[0] for agent in AGENTS if len(agent.name) > 4) | {"interpose"}
+_AGENT_NAMES = {"interpose"} | frozenset(
+    agent.name.partition("-")[0] for agent in AGENTS if len(agent.name) > 4 and not agent.only_app
+)
 _PACKAGE = late(
     r"(?:^|[/:])("
     + "|".join(sorted((re.escape(name) for agent in AGENTS for name in agent.packages), key=len, reverse=True))
@@ -169,7 +172,7 @@ _INSTALLS = words("install i add in global upgrade use update pack rebuild link 
 _PINNED = late(r"(?:[a-z]+:)?(@?[\w./-]+?)(?:\[[\w,]*\])?(?:@|==|===|~=|<=?|=)(v?[0-9][\w.*-]*)")
 _VERSIONS = late(r"(?:.*/)?([\w-]+)/versions?/[^/]+")
 """Where agents keep each version of themselves as a program: `~/.local/share/claude/versions/1.0.30`."""
-_EDITORS_WITH_AGENTS = words("cursor code code-insiders codium windsurf zed kiro trae antigravity")
+_EDITORS_WITH_AGENTS = frozenset(editor for agent in AGENTS for editor in agent.editors)
 _LINK = late(
     r"(?im)^(?:--?[a-z-]+=)?(?:"
     + "|".join(sorted({*map(re.escape, _EDITORS_WITH_AGENTS), "vscode", "vscode-insiders", *map(re.escape, AGENT_OF)}))
@@ -252,7 +255,7 @@ def _module(args: tuple[Word, ...]) -> tuple[int, str] | None:
     return None
 
 
-def _runs_hooks(agent: KnownAgent, version: str) -> bool:
+def _runs_hooks(agent: Agent, version: str) -> bool:
     """Whether a version is known to run hooks."""
     numbers = re.findall(r"[0-9]{1,9}", version)
     plain = re.fullmatch(r"[~^]?[0-9]{1,9}(?:\.[0-9]{1,9}){0,3}", version) is not None

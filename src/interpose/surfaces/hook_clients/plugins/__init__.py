@@ -9,23 +9,6 @@ from msgspec import Struct
 
 from interpose.surfaces.hosts.events import HostFacts
 
-_OPENCLAW = {
-    "package.json": {
-        "name": "interpose",
-        "version": "1.0.0",
-        "type": "module",
-        "openclaw": {"extensions": ["./index.js"]},
-    },
-    "openclaw.plugin.json": {
-        "id": "interpose",
-        "name": "Interpose",
-        "activation": {"onStartup": True},
-        "contracts": {"agentToolResultMiddleware": ["openclaw", "codex"]},
-        "configSchema": {"type": "object", "additionalProperties": False},
-    },
-}
-
-
 MADE_BY = "Made by `interpose install`; `interpose uninstall` removes it."
 """Stands in every program of ours that lies in a host's own place."""
 
@@ -62,8 +45,8 @@ def plugin_files(facts: HostFacts, reach: Reach) -> dict[str, str]:
     }
     told = f"// {MADE_BY}\nconst INTERPOSE = {json.dumps(settings)};\n"
     program = told + _text("ask.js") + _text(facts.setup.plugin)
-    if facts.name == "openclaw":
-        return {name: json.dumps(text, indent=2) + "\n" for name, text in _OPENCLAW.items()} | {"index.js": program}
+    if beside := facts.setup.plugin_files:
+        return {name: json.dumps(text, indent=2) + "\n" for name, text in beside.items()} | {"index.js": program}
     return {"": program}
 
 
