@@ -71,7 +71,7 @@ def test_every_command_that_is_named_is_there() -> None:
     [
         ("`interpose approvals edit ID`", "edit"), ("`interpose restart`", "restart"),
         ("`interpose install HOST --force`", "--force"), ("`interpose approvals list --all`", ""),
-        ("`interpose gateway --http`", ""), ("`interpose {verb} --help`", ""), ("`interpose run -- ls -l`", ""),
+        ("`interpose mcp gateway --http`", ""), ("`interpose {verb} --help`", ""), ("`interpose run -- ls -l`", ""),
     ],
 )  # fmt: skip
 def test_a_command_that_is_not_there_is_seen(said: str, gone: str) -> None:

@@ -21,7 +21,7 @@ _SETTINGS_IN_PROGRAMS = late(
             {
                 _named_in_programs(pattern)
                 for agent in AGENTS
-                for pattern in f"{agent.settings} {agent.servers} {' '.join(agent.in_home)}".split()
+                for pattern in (*agent.settings, *agent.servers, *agent.in_home)
             }
         )
     )

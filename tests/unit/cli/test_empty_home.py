@@ -12,18 +12,21 @@ import pytest
 from interpose.cli import main
 from interpose.cli.command_tree import command_tree
 
-WRITTEN = frozenset({"policy list"})
-"""Lists that are not of what happened: packs come with Interpose."""
+WRITTEN = frozenset({"policy list", "governance role list"})
+"""Lists that are not of what happened: packs come with Interpose, roles stand in a file that somebody writes."""
 EMPTY: dict[str, object] = {
+    "governance session list": {"sessions": []},
     "session list": {"sessions": []},
     "approvals list": {"approvals": []},
     "approvals list --all": {"approvals": []},
+    "approvals grants list": {"grants": []},
     "grants list": {"grants": []},
     "pause list": {"pauses": []},
     "notify list": {"channels": [], "muted_until": None, "muted_by": ""},
     "command bypasses": {"bypasses": []},
+    "mcp pins list": {"pins": []},
     "pins list": {"pins": []},
-    "token list": [],
+    "serve token list": [],
     "operator handover": {"hand_overs": [], "counts": False, "ended": []},
 }
 """A list, and what it is as JSON."""

@@ -53,7 +53,7 @@ def interpose(inv: Invocation, low: Lowering) -> None:
             _state_misled(inv, low)
             low.emit("guard.tamper", "interpose hook", certainty="possible", at=operands[0], ours=True,
                      rule="guard-events", reason="Tells the guard of events as if an agent's host did")  # fmt: skip
-        case "looks" | "acts" | "value" if verb is not None and _only_looks(verb, rest, inv.args):
+        case "looks" | "acts" | "value" if verb is not None and _only_looks(verb, rest):
             pass
         case _:
             named = operands[: len(operands) - len(rest)] or operands[:1]
@@ -78,18 +78,16 @@ def _only_informs(args: tuple[Word, ...]) -> bool:
     return any(word.text in _INFORM for word in before)
 
 
-def _only_looks(verb: OwnVerb, rest: tuple[Word, ...], args: tuple[Word, ...]) -> bool:
-    """Whether a subcommand changes nothing. One behind a word that we take for it counts as well if options stand
-    before that: it may be the value of an option."""
+def _only_looks(verb: OwnVerb, rest: tuple[Word, ...]) -> bool:
+    """Whether a subcommand changes nothing. One behind a word that we take for it counts as well: that word may be the
+    value of an option."""
     if verb.judged == "looks":
         return True
     if verb.judged == "value":  # its subcommand may be a time: any word but the one is taken for it
         return [word.text in verb.for_agents for word in rest] == [True]
     if not rest:
         return True
-    before = args[: next(index for index, word in enumerate(args) if word is rest[0])]
-    is_plain = all(word.text[:1] != "-" and UNKNOWN not in word.text for word in before)
-    return rest[0].text in verb.for_agents and (is_plain or not any(word.text in verb.for_people for word in rest))
+    return rest[0].text in verb.for_agents and not any(word.text in verb.for_people for word in rest)
 
 
 def _behind(args: tuple[Word, ...], verb: Word) -> tuple[Word, ...]:
