@@ -10,7 +10,6 @@ this process to the usual ones.
 
 from interpose.paths.agent_directories import agent_directory_of, filled_directory_of
 from interpose.paths.catalogue import Mark, Strength, is_wild
-from interpose.paths.device import device_of
 from interpose.paths.homes_in_programs import reads_whole_home
 from interpose.paths.lookup import FileSystem, Lexical, Lookup, Spellings, Trouble
 from interpose.paths.opening import open_resolved
@@ -38,7 +37,7 @@ from interpose.paths.ours import (
     planted_in,
 )
 from interpose.paths.persistence import persistence_of
-from interpose.paths.place import Place, could_be, place_of, project_of
+from interpose.paths.place import Place, could_be, device_of, place_of, project_of
 from interpose.paths.planted_code import fires
 from interpose.paths.protected import (
     TELLING_NAMES,
