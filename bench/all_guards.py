@@ -22,7 +22,7 @@ from bench.check_speed import ROUNDS, SHORT, SMOKE_ROUNDS, short_commands
 from bench.checks import require_equal, require_verdicts
 from bench.command_line import make_parser, run_main
 from interpose import Context, Engine, ToolCall, add_builtin_interceptors, create_interceptor_registry
-from interpose.guards import AuditLog, ConditionalPermission, FileSecurity, InputLimits, Metrics, PathSandbox
+from interpose.rules.guards import AuditLog, ConditionalPermission, FileSecurity, InputLimits, Metrics, PathSandbox
 
 NEW_LIMIT, SEEN_LIMIT = 200, 15
 FILES = ["src/module_{n}.py", "docs/page-{n}.md", "package.json", "tests/unit/test_{n}.py"]

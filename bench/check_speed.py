@@ -25,7 +25,7 @@ from bench.checks import require, require_verdicts
 from bench.command_line import make_parser, run_main
 from bench.processes import run_checked
 from interpose import Context, Engine, ToolCall, Verdict, open_engine
-from interpose.build import open_guards
+from interpose.composition.build import open_guards
 
 SHORT = [
     "ls -la src", "git status", "git diff HEAD~{n}", "npm test", "rm -rf build{n}", "cat README.md | head -{n}",

@@ -51,9 +51,9 @@ def require_ledger(
     Every call has an outcome, too, unless `finished` says how many have. There may be a few more of each, of calls
     whose client was gone before their answer came. To be called when its writer has closed it.
     """
-    from interpose.ledger import verify_directory
-    from interpose.ledger.chain import entries_of
-    from interpose.store import open_store
+    from interpose.record.ledger import verify_directory
+    from interpose.record.ledger.chain import entries_of
+    from interpose.record.store import open_store
 
     require((directory / "ledger.db").is_file(), f"no ledger was written in {directory}")
     store = open_store(directory / "ledger.db", read_only=True)

@@ -106,8 +106,8 @@ def deciders(expected: int) -> Iterator[dict[str, Options]]:
     Each must decide as many calls as are expected.
     """
     from interpose import Allow, Engine, create_interceptor_registry, open_engine
-    from interpose.build import open_service
-    from tests.servers import config_in
+    from interpose.composition.build import open_service
+    from tests.support.servers.servers import config_in
 
     decided: list[None] = []
 

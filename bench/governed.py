@@ -27,10 +27,10 @@ from msgspec.structs import replace
 from bench.checks import require_equal, require_present, require_verdicts
 from bench.command_line import make_parser, run_main
 from interpose import Context, Engine, ToolCall
-from interpose.build import load_config, open_engines
-from interpose.store import open_store
-from interpose.store.protocols import Store
-from interpose.types import Outcome
+from interpose.composition.build import load_config, open_engines
+from interpose.core.types import Outcome
+from interpose.record.store import open_store
+from interpose.record.store.protocols import Store
 
 ROUNDS, SMOKE_ROUNDS = 400, 3
 LIMIT = 2.5

@@ -25,9 +25,9 @@ from bench import peers
 from bench.checks import CheckFailedError, ledger_of_home, require, require_equal, require_ledger, require_present
 from bench.command_line import make_parser, run_main
 from bench.processes import stop
-from interpose.config.load import load
-from interpose.surfaces.hook_clients.client_files import client_for
-from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.core.config.load import load
+from interpose.doors.hooks.clients.client_files import client_for
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
 
 HARMLESS, FATAL = "git status && npm test -- --watch=false", "rm -rf /"
 EVENT = json.dumps(

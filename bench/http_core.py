@@ -22,10 +22,10 @@ from bench.checks import require, require_equal
 from bench.command_line import make_parser, run_main
 from bench.http_load import load, post, require_wrk
 from bench.processes import FIRST_CORE, cpu_seconds, free_port, serving
-from interpose.surfaces.http_server import json_body as strict_json
-from interpose.surfaces.http_server.listener import Listener, Tcp, run
-from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
-from interpose.surfaces.http_server.trust import make_trust
+from interpose.doors.http_server import json_body as strict_json
+from interpose.doors.http_server.listener import Listener, Tcp, run
+from interpose.doors.http_server.messages import Request, Response, Route, json_response
+from interpose.doors.http_server.trust import make_trust
 
 BODY = (
     '{"event":"tools/call","phase":"request","payload":{"name":"Bash","arguments":{"command":"git status --short"}},'

@@ -22,17 +22,17 @@ from typing import Any, NamedTuple
 
 from bench.checks import require, require_equal, require_ledger, require_present, require_verified
 from bench.command_line import make_parser, run_main
-from interpose.build import add_builtin_interceptors, open_ledger
-from interpose.engine import Engine
-from interpose.ledger import Ledger, LedgerSettings, search, verify_directory
-from interpose.ledger.chain import Chain
-from interpose.ledger.checkpoints import Head, Heads
-from interpose.ledger.settings import Level
-from interpose.registry import create_interceptor_registry
-from interpose.store.indexing import CHUNK
-from interpose.store.protocols import Query, StoredEntry
-from interpose.store.sqlite import SqliteStore
-from interpose.types import Context, ToolCall, ToolOutcome
+from interpose.composition.build import add_builtin_interceptors, open_ledger
+from interpose.core.registry import create_interceptor_registry
+from interpose.core.types import Context, ToolCall, ToolOutcome
+from interpose.engine.engine import Engine
+from interpose.record.ledger import Ledger, LedgerSettings, search, verify_directory
+from interpose.record.ledger.chain import Chain
+from interpose.record.ledger.checkpoints import Head, Heads
+from interpose.record.ledger.settings import Level
+from interpose.record.store.indexing import CHUNK
+from interpose.record.store.protocols import Query, StoredEntry
+from interpose.record.store.sqlite import SqliteStore
 
 RECORDS = 1_000_000
 FOUND = 50

@@ -17,14 +17,14 @@ from time import perf_counter_ns, thread_time_ns
 
 from bench.checks import CheckFailedError, require_equal, require_ledger
 from bench.command_line import make_parser, run_main
-from interpose.driving import drive_in_server
-from interpose.flow.hosted import Abilities
-from interpose.service.service import Service
-from interpose.surfaces.mcp.contract import Forward
-from interpose.surfaces.mcp.gate import McpGate
-from interpose.types import ToolCall, ToolOutcome
-from tests.gating import call, client
-from tests.servers import service_in
+from interpose.composition.service.service import Service
+from interpose.core.driving import drive_in_server
+from interpose.core.types import ToolCall, ToolOutcome
+from interpose.doors.mcp.gate.contract import Forward
+from interpose.doors.mcp.gate.gate import McpGate
+from interpose.engine.flow.hosted import Abilities
+from tests.support.hosts.gating import call, client
+from tests.support.servers.servers import service_in
 
 ROUNDS, CALLS = 25, 100
 SMOKE = 2, 5

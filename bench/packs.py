@@ -15,11 +15,11 @@ from pathlib import Path
 from bench.cases import PROJECT, Row, load_cases, own_cases
 from bench.checks import require
 from bench.command_line import make_parser, run_main
-from interpose.carried_calls import canonical
-from interpose.policy.compiled import Policy
-from interpose.policy.evaluate import opinions
-from interpose.policy.load import load, pack_names
-from interpose.types import Context, HookPoint, ToolCall
+from interpose.core.carried_calls import canonical
+from interpose.core.types import Context, HookPoint, ToolCall
+from interpose.rules.policy.compiled import Policy
+from interpose.rules.policy.evaluate import opinions
+from interpose.rules.policy.load import load, pack_names
 
 LIMIT = 0.005
 UNLIMITED = ("read-only", "production")

@@ -125,8 +125,8 @@ def median_us(call: Callable[[], Any], calls: int) -> float:
 
 
 def _interceptor(tool: str, rules: tuple[str, ...]) -> Any:
-    from interpose.policy.interceptor import PolicyInterceptor
-    from interpose.policy.load import load_text
+    from interpose.rules.policy.interceptor import PolicyInterceptor
+    from interpose.rules.policy.load import load_text
 
     lines = [f"  - {{id: r{n}, on: {{tools: [{tool}]}}, action: deny, when: '{rule}'}}" for n, rule in enumerate(rules)]
     lines += [
@@ -136,14 +136,14 @@ def _interceptor(tool: str, rules: tuple[str, ...]) -> Any:
 
 
 def ours(args: dict[str, Any]) -> Callable[[], Any]:
-    from interpose.types import ToolCall, freeze
+    from interpose.core.types import ToolCall, freeze
 
     interceptor, frozen = _interceptor("deploy", RULES), freeze(args)
     return lambda: interceptor.intercept(ToolCall("deploy", frozen, "id"))
 
 
 def on_effects() -> Callable[[], Any]:
-    from interpose.types import ToolCall, freeze
+    from interpose.core.types import ToolCall, freeze
 
     rules = tuple(
         f'effects.exists(e, e.kind == "{kind}" && e.certainty == "proven" && !e.recoverable)'

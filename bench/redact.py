@@ -18,9 +18,9 @@ from pathlib import Path
 
 from bench.checks import require, require_equal
 from bench.command_line import make_parser, run_main
-from interpose.secrets import Redactor
-from interpose.secrets.kinds import SHAPED
-from interpose.secrets.scanner import scanner
+from interpose.reading.secrets import Redactor
+from interpose.reading.secrets.kinds import SHAPED
+from interpose.reading.secrets.scanner import scanner
 
 MEGABYTE = 1_000_000
 ROUNDS = 15

@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from bench.checks import require, require_equal, require_present
 from bench.command_line import make_parser, run_main
-from interpose.store import open_store
-from interpose.store.protocols import Query, Store, StoredEntry
+from interpose.record.store import open_store
+from interpose.record.store.protocols import Query, Store, StoredEntry
 
 RECORDS, SMOKE_RECORDS = 1_000_000, 1000
 BATCH = 500

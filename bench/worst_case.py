@@ -22,7 +22,7 @@ from bench.checks import require, require_equal
 from bench.command_line import make_parser, run_main
 from bench.hostile_families import COMMAND, COMMANDS, TEXTS
 from interpose import Context, Engine, ToolCall, open_engine
-from interpose.secrets import Redactor
+from interpose.reading.secrets import Redactor
 
 RESULT = 3_900_000
 """Characters of a tool's result."""

@@ -16,8 +16,8 @@ import pytest
 from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, settings
 
-from interpose.paths import ours
-from interpose.store.sqlite import SqliteStore
+from interpose.effects.paths import ours
+from interpose.record.store.sqlite import SqliteStore
 
 # A busy machine is slow now and then, and no property is about that. Continuous integration plays the same examples
 # every time: what new ones find is for those who can look at it.

@@ -11,17 +11,7 @@ from interpose.late_names import late_names
 TYPE_CHECKING = False  # as in `typing`, without importing it
 
 if TYPE_CHECKING:
-    from interpose.answers import Approved, Edited, Pending
-    from interpose.approvals import (
-        AutoApprove,
-        AutoDeny,
-        BatchAnswer,
-        CallbackConfirmation,
-        ConfirmationHandler,
-        InteractiveConfirmation,
-        StandingAnswer,
-    )
-    from interpose.build import (
+    from interpose.composition.build import (
         add_builtin_interceptors,
         add_policy,
         get_global_interceptor_registry,
@@ -32,10 +22,11 @@ if TYPE_CHECKING:
         open_service,
         reset_global_interceptors,
     )
-    from interpose.build_governance import get_allowed_tools, get_required_first_tools
-    from interpose.chain import InterceptorChain
-    from interpose.engine import Engine, Recorder, Run, ToolRun
-    from interpose.errors import (
+    from interpose.composition.governance import get_allowed_tools, get_required_first_tools
+    from interpose.composition.guarded_functions import guarded
+    from interpose.composition.plugins import load_plugins
+    from interpose.core.answers import Approved, Edited, Pending
+    from interpose.core.errors import (
         BlockedError,
         ConfigError,
         DuplicateIdError,
@@ -57,12 +48,9 @@ if TYPE_CHECKING:
         ToolSetError,
         UnknownHookPointError,
     )
-    from interpose.flow.status_lines import InterceptorEvent, format_event, logging_sink, terminal_sink
-    from interpose.guarded_functions import guarded
-    from interpose.interceptor import Interceptor, Registration
-    from interpose.plugins import load_plugins
-    from interpose.registry import InterceptorRegistry, create_interceptor_registry
-    from interpose.tools import (
+    from interpose.core.interceptor import Interceptor, Registration
+    from interpose.core.registry import InterceptorRegistry, create_interceptor_registry
+    from interpose.core.tools import (
         KNOWN_TOOL_NAMES,
         TOOL_ALIASES,
         TOOL_GROUPS,
@@ -72,8 +60,8 @@ if TYPE_CHECKING:
         paths_of,
         urls_of,
     )
-    from interpose.toolsets import ToolSet
-    from interpose.types import (
+    from interpose.core.toolsets import ToolSet
+    from interpose.core.types import (
         Allow,
         Command,
         Confirm,
@@ -91,6 +79,18 @@ if TYPE_CHECKING:
         ToolOutcome,
         Transform,
         Verdict,
+    )
+    from interpose.engine.chain import InterceptorChain
+    from interpose.engine.engine import Engine, Recorder, Run, ToolRun
+    from interpose.engine.flow.status_lines import InterceptorEvent, format_event, logging_sink, terminal_sink
+    from interpose.people.approvals import (
+        AutoApprove,
+        AutoDeny,
+        BatchAnswer,
+        CallbackConfirmation,
+        ConfirmationHandler,
+        InteractiveConfirmation,
+        StandingAnswer,
     )
 
 __version__ = "0.2.0"

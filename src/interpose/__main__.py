@@ -1,5 +1,5 @@
 """`python -m interpose` is `interpose`."""
 
-from interpose.cli import main
+from interpose.doors.cli import main
 
 raise SystemExit(main())

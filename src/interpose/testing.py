@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from interpose.approvals import CallbackConfirmation
-from interpose.engine import Engine, ToolRun
-from interpose.registry import create_interceptor_registry
-from interpose.types import Context, HookPoint, PermissionRequest, ToolCall, Verdict
+from interpose.core.registry import create_interceptor_registry
+from interpose.core.types import Context, HookPoint, PermissionRequest, ToolCall, Verdict
+from interpose.engine.engine import Engine, ToolRun
+from interpose.people.approvals import CallbackConfirmation
 
 
 def call(

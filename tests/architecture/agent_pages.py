@@ -15,15 +15,15 @@ from pathlib import Path
 from unittest import mock
 
 import interpose
-from interpose.agents.hook_times import HOOK_TIMES
-from interpose.agents.known_agents import BY_NAME, HOST_NAMES
-from interpose.config.load import load
-from interpose.install.mcp_files import MCP_HOSTS
-from interpose.install.places import target_of
-from interpose.install.plan import plan_install
-from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.events import HostFacts
-from tests.unit.install.homes import VARIABLES
+from interpose.core.config.load import load
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.events import HostFacts
+from interpose.doors.hooks.install.mcp_files import MCP_HOSTS
+from interpose.doors.hooks.install.places import target_of
+from interpose.doors.hooks.install.plan import plan_install
+from interpose.effects.agents.hook_times import HOOK_TIMES
+from interpose.effects.agents.known_agents import BY_NAME, HOST_NAMES
+from tests.unit.doors.hooks.install.homes import VARIABLES
 
 DOCS = Path(__file__).parents[2] / "docs"
 FILE_BLOCK = re.compile(r"^```(?:json|sh)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)

@@ -7,8 +7,8 @@ from typing import get_args
 
 import pytest
 
-from interpose.agents.agent import Evidence
-from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from interpose.effects.agents.agent import Evidence
 from tests.architecture.agent_pages import DOCS, FILE_BLOCK, SHOWN_LAYOUTS, TABLES, file_shown, new_page, table_in
 
 PAGES = DOCS / "agents"

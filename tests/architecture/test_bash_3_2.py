@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from interpose.config.load import load
-from interpose.surfaces.hook_clients.client_files import client_for
-from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.core.config.load import load
+from interpose.doors.hooks.clients.client_files import client_for
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
 
 ASKED_FOR = re.compile(r"\(\(BASH_VERSINFO\[0\] >= (\d)\)\); then (?P<newer>[^;]*);")
 

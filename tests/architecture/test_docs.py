@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.strangers import FOLLOWED
 from tests.frameworks.known import KNOWN
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")])
@@ -54,7 +54,7 @@ def test_python_examples_run(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", DOCS, ids=name_of)
 def test_rule_files_load(path: Path) -> None:
     """Every whole rule file in the docs loads, its own examples included."""
-    from interpose.policy.load import load_text
+    from interpose.rules.policy.load import load_text
 
     for text in blocks(path, "yaml"):
         if text.startswith("version: 1\nrules:"):
@@ -63,7 +63,7 @@ def test_rule_files_load(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCS, ids=name_of)
 def test_commands_exist(path: Path) -> None:
-    from interpose.command_line import OLD, verb_of
+    from interpose.effects.ourselves.command_line import OLD, verb_of
 
     for block in blocks(path, "console") + blocks(path, "bash"):
         for line in block.splitlines():

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from interpose.cli.command_tree import VerbCommand, command_tree
-from interpose.cli.help_topics import meant_topic, pages_directory, title_of, topics
-from interpose.command_line import spelled_now, verb_of
+from interpose.doors.cli.helping.command_tree import VerbCommand, command_tree
+from interpose.doors.cli.helping.help_topics import meant_topic, pages_directory, title_of, topics
+from interpose.effects.ourselves.command_line import spelled_now, verb_of
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(

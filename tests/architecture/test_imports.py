@@ -429,9 +429,9 @@ def bound_in(path: Path) -> Iterator[str]:
 
 
 def test_only_the_composition_knows_the_guards() -> None:
-    """Users import the classes of `interpose.guards`; of our own modules only `build` does, by their names."""
+    """Users import the classes of `interpose.rules.guards`; of our own modules only `build` does, by their names."""
     assert [room for room, used in MAY_USE.items() if "guards" in used] == ["build"]
-    named = {module_of(path) for path in modules() if "interpose.guards" in path.read_text(encoding="utf-8")}
+    named = {module_of(path) for path in modules() if "interpose.rules.guards" in path.read_text(encoding="utf-8")}
     assert {name for name in named if room_named(name) != "guards"} <= {"build", "config.builtins"}
 
 
@@ -512,5 +512,11 @@ def test_every_public_name_together_stays_light() -> None:
         [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     heavy = {"asyncio", "logging", "json", "subprocess", "tree_sitter", "sqlglot", "yaml", "re2", "email"}
-    heavy |= {"interpose.shell", "interpose.secrets", "interpose.policy", "interpose.cel", "cel_expr_python"}
+    heavy |= {
+        "interpose.effects.shell",
+        "interpose.reading.secrets",
+        "interpose.rules.policy",
+        "interpose.rules.cel",
+        "cel_expr_python",
+    }
     assert not heavy & set(loaded)

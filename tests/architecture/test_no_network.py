@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 _PROGRAM = """
 import importlib, pkgutil, sys

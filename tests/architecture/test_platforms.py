@@ -1,4 +1,4 @@
-"""What only one operating system has is called in `interpose.platforms` alone.
+"""What only one operating system has is called in `interpose.core.platforms` alone.
 
 No list of names is kept here: typeshed, which mypy brings along, says of every name of Python's library on which
 systems it is. The files of a kernel are known by their first directory. A text that only says `/proc`, as in the tables

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import interpose
-from interpose.types import HookPoint
+from interpose.core.types import HookPoint
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,7 +44,7 @@ def test_every_public_class_and_function_says_what_it_is() -> None:
 
 
 def test_the_error_tree_in_the_docstring_is_the_real_one() -> None:
-    from interpose import errors
+    from interpose.core import errors
 
     drawn = errors.__doc__ or ""
     real = [name for name, thing in vars(errors).items() if inspect.isclass(thing) and issubclass(thing, Exception)]

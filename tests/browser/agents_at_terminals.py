@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.e2e.terminals import PYTHON, Terminal
-from tests.hooked import Hooks
+from tests.support.hosts.hooked import Hooks
 
 _PROGRAM = """\
 import pathlib, subprocess, sys

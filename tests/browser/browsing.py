@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import Terminal, interpose
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1100, "height": 800}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from interpose.ledger.canaries import REFUSED, SESSION
+from interpose.record.ledger.canaries import REFUSED, SESSION
 from tests.browser.browsing import address, ask, configured, person, sign_in
 from tests.e2e.processes import ServerProcess
 

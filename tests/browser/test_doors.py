@@ -21,7 +21,7 @@ from tests.browser.browsing import address, ask, configured, own_terminal, pair,
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import interpose
 from tests.e2e.trying_agents import agent_in, database
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 FORM = "application/x-www-form-urlencoded"
 

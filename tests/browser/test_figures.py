@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.browsing import address, ask, configured, person, sign_in
 from tests.e2e.processes import ServerProcess
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 MARKUP = "<img src=x onerror=\"document.title='PWNED'\"><script>document.title='PWNED'</script>'\"</pre></textarea>"
 HIDDEN = "\u202egnp.exe\u200bwidth\U000e0041tag\x1b]0;PWNED\x07"

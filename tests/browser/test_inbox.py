@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.browsing import address, ask, configured, person, record, sign_in
 from tests.e2e.processes import ServerProcess
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 COUNT = re.compile(r"\d+:\d\d left")
 

@@ -16,7 +16,7 @@ import pytest
 from tests.browser.browsing import ask, configured
 from tests.browser.test_doors import offered, send
 from tests.e2e.processes import ServerProcess
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 OPERATOR, THIEF = "daemon", "nobody"
 """Users that every system has."""

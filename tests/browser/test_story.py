@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.agents_at_terminals import HookedAgent
 from tests.browser.browsing import configured, own_terminal, pair, person
 from tests.e2e.processes import ServerProcess
-from tests.hooked import Hooks, event_of
+from tests.support.hosts.hooked import Hooks, event_of
 
 MODE = {"permission_mode": "bypassPermissions"}
 """Nobody sits before this agent: in other modes Claude Code asks its own person about a changed call, too."""

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.browsing import configured, person, sign_in
 from tests.e2e.processes import JSON, ServerProcess
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 WARMING_UP, STREAM = 20_000, 10_000
 """Decisions before anybody looks, after which a server without a page grows no more; and those that a page sees."""

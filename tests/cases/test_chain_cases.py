@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from interpose.carried_calls import canonical
-from interpose.formats.yaml_text import read_yaml
-from interpose.governance.chains import PREFIX, call_chain_rulings, chain_problems, chain_rulings
-from interpose.governance.durations import NANOSECONDS
-from interpose.governance.file_model import ChainsForm, GovernanceForm
-from interpose.governance.project_files import WalkedFiles
-from interpose.governance.rulings import Ruling
-from interpose.governance.sessions import GovernedSession, Validation
-from interpose.types import Command, Context, ToolCall
-from tests.case_files import read_cases
+from interpose.core.carried_calls import canonical
+from interpose.core.formats.yaml_text import read_yaml
+from interpose.core.types import Command, Context, ToolCall
+from interpose.rules.governance.budgets.durations import NANOSECONDS
+from interpose.rules.governance.chains.chains import PREFIX, call_chain_rulings, chain_problems, chain_rulings
+from interpose.rules.governance.files.file_model import ChainsForm, GovernanceForm
+from interpose.rules.governance.files.project_files import WalkedFiles
+from interpose.rules.governance.rulings import Ruling
+from interpose.rules.governance.sessions.sessions import GovernedSession, Validation
+from tests.support.case_files import read_cases
 
 PLACE = Path(__file__).parent / "governance" / "chains.yaml"
 READY = Path(__file__).parents[2] / "src" / "interpose" / "governance" / "ready"

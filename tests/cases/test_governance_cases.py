@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 import yaml
 
-from interpose.carried_calls import canonical
-from interpose.errors import GovernanceError
-from interpose.governance.command_categories import command_rulings
-from interpose.governance.load import load_rulebook
-from interpose.governance.roles import role_rulings
-from interpose.governance.rulebook import Rulebook, Seat
-from interpose.governance.rulings import Ruling
-from interpose.governance.scopes import scope_rulings
-from interpose.types import Context, ToolCall
-from tests.case_files import read_cases
-from tests.noted import noted
+from interpose.core.carried_calls import canonical
+from interpose.core.errors import GovernanceError
+from interpose.core.types import Context, ToolCall
+from interpose.rules.governance.commands.command_categories import command_rulings
+from interpose.rules.governance.files.load import load_rulebook
+from interpose.rules.governance.files.rulebook import Rulebook, Seat
+from interpose.rules.governance.roles.roles import role_rulings
+from interpose.rules.governance.roles.scopes import scope_rulings
+from interpose.rules.governance.rulings import Ruling
+from tests.support.case_files import read_cases
+from tests.support.noted import noted
 
 HERE = Path(__file__).parent / "governance"
 FILES = ("commands", "scopes", "tools")

@@ -12,11 +12,11 @@ from typing import Any, cast, get_args
 
 import pytest
 
-from interpose.agents.agent import Evidence
-from interpose.surfaces.hosts.all_hosts import HOSTS, speaking
-from interpose.surfaces.hosts.events import EventError, Host, HostEvent
-from tests import hosting
-from tests.noted import noted
+from interpose.doors.hooks.hosts.all_hosts import HOSTS, speaking
+from interpose.doors.hooks.hosts.events import EventError, Host, HostEvent
+from interpose.effects.agents.agent import Evidence
+from tests.support.noted import noted
+from tests.support.servers import hosting
 
 CASES = noted((f"{name}:{case['note']}", (name, case, raw)) for name in HOSTS for case, raw in hosting.events_of(name))
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
-from interpose.surfaces.http_server.trust import make_trust
-from tests.case_files import read_cases
-from tests.servers import Running, running
-from tests.wire import Wire
+from interpose.doors.http_server.messages import Request, Response, Route, json_response
+from interpose.doors.http_server.trust import make_trust
+from tests.support.case_files import read_cases
+from tests.support.peers.wire import Wire
+from tests.support.servers.servers import Running, running
 
 CASES = read_cases(Path(__file__).parent / "http" / "host_origin.yaml")
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from msgspec import json as fast
 
-from interpose.call_kinds.covering import outside
-from interpose.call_kinds.kind_values import CallKind
-from interpose.call_kinds.offered_kinds import offered
-from interpose.types import Context, ToolCall
-from tests.case_files import read_cases
+from interpose.core.types import Context, ToolCall
+from interpose.people.widenings.covering import outside
+from interpose.people.widenings.kind_values import CallKind
+from interpose.people.widenings.offered_kinds import offered
+from tests.support.case_files import read_cases
 
 CASES: list[dict[str, Any]] = read_cases(Path(__file__).parent / "kinds.yaml")
 CWD = "/home/u/p"

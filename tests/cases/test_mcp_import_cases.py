@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from interpose.config.gateway_servers import GatewayServer, written_secrets, wrong_servers
-from interpose.config.server_variables import filled
-from interpose.install.mcp_files import MCP_HOSTS
-from interpose.install.mcp_servers import ImportedServer, Untranslated, translated
-from tests.case_files import read_cases
+from interpose.core.config.gateway_servers import GatewayServer, written_secrets, wrong_servers
+from interpose.core.config.server_variables import filled
+from interpose.doors.hooks.install.mcp_files import MCP_HOSTS
+from interpose.doors.hooks.install.mcp_servers import ImportedServer, Untranslated, translated
+from tests.support.case_files import read_cases
 
 CASES = read_cases(Path(__file__).parent / "install" / "mcp_servers.yaml")["cases"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from interpose.surfaces.model_proxy.dialects import Dialect
-from interpose.surfaces.model_proxy.openai_responses import Unanswered
-from interpose.surfaces.model_proxy.wire_values import DoubtfulError
-from tests.case_files import read_cases
-from tests.model_streams import DIALECTS, Ruled, datas, passed, ruling_of, sent
+from interpose.doors.proxy.dialects import Dialect
+from interpose.doors.proxy.openai_responses import Unanswered
+from interpose.doors.proxy.wire_values import DoubtfulError
+from tests.support.case_files import read_cases
+from tests.support.peers.model_streams import DIALECTS, Ruled, datas, passed, ruling_of, sent
 
 PLACE = Path(__file__).parent / "model_proxy"
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from interpose.guards.security_audit import SecurityAudit
-from interpose.paths import FileSystem, Lexical
-from interpose.types import Allow, Confirm, Context, Deny, ToolCall
-from tests.case_files import read_cases
-from tests.noted import noted
+from interpose.core.types import Allow, Confirm, Context, Deny, ToolCall
+from interpose.effects.paths import FileSystem, Lexical
+from interpose.rules.guards.security_audit import SecurityAudit
+from tests.support.case_files import read_cases
+from tests.support.noted import noted
 
 HERE = Path(__file__).parent / "paths"
 HOME, CWD = "/home/dev", "/home/dev/project"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from interpose.pins.definitions import connection_of, definitions_of
-from interpose.pins.oddities import Neighbours, Oddity, oddities_of
-from tests.case_files import read_cases
+from interpose.record.pins.definitions import connection_of, definitions_of
+from interpose.record.pins.oddities import Neighbours, Oddity, oddities_of
+from tests.support.case_files import read_cases
 
 PLACE = Path(__file__).parent / "pins"
 

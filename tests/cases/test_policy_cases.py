@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from interpose import Context, Engine, ToolCall, Verdict, create_interceptor_registry
-from interpose.carried_calls import canonical
-from interpose.driving import drive
-from interpose.pipeline import decide
-from interpose.policy.compiled import Policy
-from interpose.policy.interceptor import registrations
-from interpose.policy.load import load_text
-from interpose.types import HookPoint, ToolOutcome, freeze
-from tests.case_files import read_cases
+from interpose.core.carried_calls import canonical
+from interpose.core.driving import drive
+from interpose.core.pipeline import decide
+from interpose.core.types import HookPoint, ToolOutcome, freeze
+from interpose.rules.policy.compiled import Policy
+from interpose.rules.policy.interceptor import registrations
+from interpose.rules.policy.load import load_text
+from tests.support.case_files import read_cases
 
 HERE = Path(__file__).parent / "policy"
 FILES = {name: read_cases(HERE / f"{name}.yaml") for name in ("actions", "imported")}

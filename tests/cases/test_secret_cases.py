@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 import pytest
 
-from interpose.secrets import Redactor
-from interpose.secrets.catalogue import FOUND_BY_CONTEXT, catalogue
-from interpose.secrets.multiline import KEY_KINDS
-from tests.case_files import read_cases
-from tests.noted import noted
-from tests.unit.secrets.templates import filled
+from interpose.reading.secrets import Redactor
+from interpose.reading.secrets.catalogue import FOUND_BY_CONTEXT, catalogue
+from interpose.reading.secrets.multiline import KEY_KINDS
+from tests.support.case_files import read_cases
+from tests.support.noted import noted
+from tests.unit.reading.secrets.templates import filled
 
 HERE = Path(__file__).parent / "secrets"
 FAMILIES = ("ai", "cloud", "forges", "keys", "messaging", "named", "payment", "saas")

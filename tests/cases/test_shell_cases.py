@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from interpose.call_kinds.effect_words import effect_text
-from interpose.guards.command_safety_guard import CommandSafetyGuard
-from interpose.shell import commands, languages
-from tests.case_files import read_cases
-from tests.noted import noted
+from interpose.effects import languages
+from interpose.effects import programs as commands
+from interpose.people.widenings.effect_words import effect_text
+from interpose.rules.guards.command_safety_guard import CommandSafetyGuard
+from tests.support.case_files import read_cases
+from tests.support.noted import noted
 
 CWD, HOME = "/workspace/project", "/home/dev"
 HERE = Path(__file__).parent

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from interpose.governance.file_model import StallsForm
-from interpose.governance.sessions import GovernedSession, SeenStep
-from interpose.governance.stalls import with_stall
-from interpose.governance.step_digests import step_of
-from interpose.tools import normalize_tool_name
-from interpose.types import Context, ToolCall, ToolOutcome
-from tests.case_files import read_cases
-from tests.governed import after_step
+from interpose.core.tools import normalize_tool_name
+from interpose.core.types import Context, ToolCall, ToolOutcome
+from interpose.rules.governance.files.file_model import StallsForm
+from interpose.rules.governance.sessions.sessions import GovernedSession, SeenStep
+from interpose.rules.governance.stalls.stalls import with_stall
+from interpose.rules.governance.stalls.step_digests import step_of
+from tests.support.case_files import read_cases
+from tests.support.governance.governed import after_step
 
 FILE = Path(__file__).parent / "governance" / "stalls.yaml"
 CASES = read_cases(FILE)["cases"]

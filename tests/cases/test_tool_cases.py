@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from interpose import Context, Engine, ToolCall, add_builtin_interceptors, create_interceptor_registry
-from tests.case_files import read_cases
-from tests.noted import noted
+from tests.support.case_files import read_cases
+from tests.support.noted import noted
 
 HERE = Path(__file__).parent / "tools"
 HOME, CWD = "/home/dev", "/home/dev/project"

@@ -7,8 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from interpose.shell import Analysis, analyse
-from interpose.shell.invocation import UNKNOWN
+from interpose.effects.invocation import UNKNOWN
+from interpose.effects.shell import Analysis, analyse
 from tests.differential.bash import Observed
 
 

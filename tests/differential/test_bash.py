@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from interpose.shell import analyse
+from interpose.effects.shell import analyse
 from tests.differential.campaign import campaign
 from tests.differential.generator import COMMANDS, WORDS, Generator
 

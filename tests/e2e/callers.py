@@ -16,7 +16,7 @@ import threading
 from concurrent.futures import Future
 from typing import Any
 
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 PROGRAM = """\
 import http.client, json, os, sys, threading

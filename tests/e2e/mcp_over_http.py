@@ -16,8 +16,8 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.e2e.processes import clean_environment
-from tests.patience import PATIENCE
-from tests.sdk_peers import MODES, say_red
+from tests.support.peers.sdk_peers import MODES, say_red
+from tests.support.timing.patience import PATIENCE
 
 HERE = Path(__file__).parent / "mcp_servers"
 SDK = str(HERE / "sdk_server.py")

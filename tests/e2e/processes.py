@@ -20,7 +20,7 @@ from typing import Any, Self
 from msgspec import Struct
 
 from tests.e2e.callers import Caller
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 AGENTS = ("/api/v1/intercept", "/api/v1/validate", "/api/v1/events")
 JSON = {"Content-Type": "application/json"}

@@ -27,7 +27,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from msgspec import Struct
 
 from tests.e2e.processes import clean_environment
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 NPM = ("@modelcontextprotocol/server-filesystem", "@modelcontextprotocol/server-everything")
 PYPI = ("mcp-server-git", "mcp-server-time", "mcp-server-fetch")

@@ -24,7 +24,7 @@ from typing import Self
 from msgspec import Struct
 
 from tests.e2e.terminals import Terminal
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 FOLLOWED = ("README.md", "docs/getting-started.md", "docs/which-verb.md")

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Self
 
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 PYTHON = sys.executable
 

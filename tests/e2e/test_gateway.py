@@ -1,6 +1,6 @@
 """`interpose mcp wrap` and `interpose mcp gateway` as processes, driven by the official SDK's client.
 
-Every server and every era: `tests/unit/surfaces/mcp/test_sdk_clients.py`, in one process.
+Every server and every era: `tests/unit/doors/mcp/test_sdk_clients.py`, in one process.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.e2e.processes import clean_environment
-from tests.patience import PATIENCE
-from tests.sdk_peers import MODES, said, say_red, use_both, use_toy
+from tests.support.peers.sdk_peers import MODES, said, say_red, use_both, use_toy
+from tests.support.timing.patience import PATIENCE
 
 HERE = Path(__file__).parent / "mcp_servers"
 SDK, BAD = str(HERE / "sdk_server.py"), str(HERE / "bad_server.py")

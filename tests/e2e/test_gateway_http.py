@@ -1,6 +1,6 @@
 """The official SDK's client over HTTP, and servers of every transport, as processes.
 
-Every kind of server in both eras: `tests/unit/surfaces/mcp/test_sdk_clients.py`, in one process.
+Every kind of server in both eras: `tests/unit/doors/mcp/test_sdk_clients.py`, in one process.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import pytest
 from mcp import MCPError
 
 from tests.e2e.mcp_over_http import SDK, TOKENS, client, gateway, process, server, written
-from tests.issuers import Issuer
-from tests.mcp_http import listening
-from tests.patience import PATIENCE
-from tests.sdk_peers import ERAS, said, use_toy
+from tests.support.peers.issuers import Issuer
+from tests.support.peers.mcp_http import listening
+from tests.support.peers.sdk_peers import ERAS, said, use_toy
+from tests.support.timing.patience import PATIENCE
 
 
 def behind(stack: ExitStack, home: Path, kind: str) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from interpose.ledger import search
-from interpose.service.service import Service
-from interpose.store.protocols import Query
-from interpose.surfaces.http import roles
-from tests.governed_agents import Claude, governed, text_of_reply
-from tests.servers import JSON, bearer, config_in, running, service_in, trusting
+from interpose.composition.service.service import Service
+from interpose.doors.http import roles
+from interpose.record.ledger import search
+from interpose.record.store.protocols import Query
+from tests.support.governance.governed_agents import Claude, governed, text_of_reply
+from tests.support.servers.servers import JSON, bearer, config_in, running, service_in, trusting
 
 FILE = """
 version: 1

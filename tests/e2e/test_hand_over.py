@@ -13,9 +13,9 @@ import pytest
 
 from tests.e2e.processes import ServerProcess
 from tests.e2e.terminals import Terminal, interpose
-from tests.hooked import Hooks, event_of, until
-from tests.patience import PATIENCE
-from tests.waiting import ASKED, questions, said
+from tests.support.hosts.hooked import Hooks, event_of, until
+from tests.support.timing.patience import PATIENCE
+from tests.support.timing.waiting import ASKED, questions, said
 
 SETTINGS = "hooks: {deadline: 8, idle_timeout: 20, wait: {all: 0}, ask: %s}\napprovals: {proof: %s}\n"
 VERSION = {"AI_AGENT": "claude-code_2-1-327_harness"}

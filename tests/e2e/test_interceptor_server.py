@@ -1,5 +1,5 @@
 """`interpose mcp interceptor-server` as a process, with raw JSON-RPC over stdio and over HTTP: the vectors of one
-plugin's interceptors, and our own pipeline. All are in tests/unit/surfaces/mcp/test_interceptor_vectors.py."""
+plugin's interceptors, and our own pipeline. All are in tests/unit/doors/mcp/test_interceptor_vectors.py."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.processes import clean_environment
-from tests.interceptor_vectors import Vector, run_step, vectors
-from tests.patience import PATIENCE
+from tests.support.peers.interceptor_vectors import Vector, run_step, vectors
+from tests.support.timing.patience import PATIENCE
 
 PLUGIN = Path(__file__).parents[1] / "interceptor_plugin.py"
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
@@ -252,10 +252,10 @@ def test_a_sink_is_told_and_not_waited_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_our_server_is_a_remote_interceptor_of_our_pipeline(tmp_path: Path, transport: str) -> None:
     """Both halves of the protocol, ours on either side."""
-    from interpose.build import open_guards
-    from interpose.config.remote_interceptors import RemoteInterceptorProgram
-    from interpose.config.settings import Config
-    from interpose.types import ToolCall
+    from interpose.composition.build import open_guards
+    from interpose.core.config.remote_interceptors import RemoteInterceptorProgram
+    from interpose.core.config.settings import Config
+    from interpose.core.types import ToolCall
 
     described = [
         {"name": "own/upper", "type": "mutation", "behavior": "uppercase-note", "events": ["tools/call"]},

@@ -17,8 +17,8 @@ import pytest
 
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import interpose
-from tests.patience import PATIENCE
-from tests.receivers import Receiver, receiving, taking_mail
+from tests.support.peers.receivers import Receiver, receiving, taking_mail
+from tests.support.timing.patience import PATIENCE
 
 ASKED = "git push --force origin feature"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

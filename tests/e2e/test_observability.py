@@ -6,9 +6,9 @@ import json
 import signal
 from pathlib import Path
 
-from tests.collectors import Collector
 from tests.e2e.processes import ServerProcess
-from tests.patience import PATIENCE
+from tests.support.peers.collectors import Collector
+from tests.support.timing.patience import PATIENCE
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 

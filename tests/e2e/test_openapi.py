@@ -7,10 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from interpose.surfaces.http import all_routes
-from interpose.surfaces.http.openapi import PATH
-from interpose.types import Context, ToolCall
-from tests.servers import TOKENS, running, service_in, trusting
+from interpose.core.types import Context, ToolCall
+from interpose.doors.http import all_routes
+from interpose.doors.http.openapi import PATH
+from tests.support.servers.servers import TOKENS, running, service_in, trusting
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,7 +32,7 @@ def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
                     "--workers", "1",
                 ],
                 cwd=tmp_path, capture_output=True, text=True, check=False,
-                env=os.environ | {"PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": "tests.schemathesis_hooks"},
+                env=os.environ | {"PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": "tests.support.servers.schemathesis_hooks"},
             )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr
     assert f"Tested: {len(routes) - 1}" in done.stdout, "all but the document itself"

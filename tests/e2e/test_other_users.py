@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.processes import ServerProcess, clean_environment
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="ANOTHER USER CAN'T BE PLAYED: these tests need root")
 

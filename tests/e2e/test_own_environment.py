@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.case_files import read_cases
-from tests.noted import noted
 from tests.package.built import Packages, build, real_environment
-from tests.patience import PATIENCE
+from tests.support.case_files import read_cases
+from tests.support.noted import noted
+from tests.support.timing.patience import PATIENCE
 
 CASES = Path(__file__).parents[1] / "cases" / "environment.yaml"
 
@@ -204,8 +204,8 @@ def looked_at(guarded: Guarded, by: Guarded) -> list[list[str]]:
     """What the checks of an untouched program say about an environment: a spoilt one could say anything."""
     code = (
         "import json, sys\n"
-        "from interpose.environment.facts import environment_at\n"
-        "from interpose.install.own_environment import environment_checks\n"
+        "from interpose.effects.environment.facts import environment_at\n"
+        "from interpose.doors.hooks.install.own_environment import environment_checks\n"
         "root, library = sys.argv[1:]\n"
         "python = f'{root}/bin/python'\n"
         "place = environment_at(root, virtual=True, interpreter=python, libraries=(library,), package='')\n"

@@ -16,15 +16,15 @@ import pytest
 from msgspec import Struct
 
 import interpose
-from interpose.config.load import load
-from interpose.install.canary import canary, understood
-from interpose.install.doctor import _commands
-from interpose.install.places import target_of
-from interpose.ledger.canaries import ALLOWED
-from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.events import Reply
+from interpose.core.config.load import load
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.events import Reply
+from interpose.doors.hooks.install.canary import canary, understood
+from interpose.doors.hooks.install.doctor import _commands
+from interpose.doors.hooks.install.places import target_of
+from interpose.record.ledger.canaries import ALLOWED
 from tests.e2e.processes import clean_environment
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 GONE = "its program is gone from this machine. Install it again, or"
 CLEAN = {"cline": "remove its scripts from", "opencode": "remove", "openclaw": "remove"}

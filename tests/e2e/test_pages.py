@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.strangers import FOLLOWED, ROOT, Line, Saved, Stranger, Wheel, differs, steps
-from tests.hooked import event_of
+from tests.support.hosts.hooked import event_of
 
 CHECKOUT = f"{Path(sys.executable).parent}/interpose"
 PURGE = "interpose uninstall --all --purge"

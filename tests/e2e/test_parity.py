@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 from interpose import Context, ToolCall
-from interpose.driving import drive_async
-from interpose.paths import ours
-from interpose.service.service import Service
-from interpose.shell import analyse
-from interpose.shell.terminal_programs import waits_for_typing
-from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.event_answer import answer
-from interpose.surfaces.hosts.events import Host, Reply
-from interpose.surfaces.http.intercept import routes
-from tests import hosting
-from tests.case_files import read_cases
-from tests.servers import running, service_in
+from interpose.composition.service.service import Service
+from interpose.core.driving import drive_async
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.event_answer import answer
+from interpose.doors.hooks.hosts.events import Host, Reply
+from interpose.doors.http.intercept import routes
+from interpose.effects.paths import ours
+from interpose.effects.shell import analyse
+from interpose.effects.shell.terminal_programs import waits_for_typing
+from tests.support.case_files import read_cases
+from tests.support.servers import hosting
+from tests.support.servers.servers import running, service_in
 
 CASES = Path(__file__).parents[1] / "cases"
 HOME, CWD = "/home/dev", "/home/dev/proj"

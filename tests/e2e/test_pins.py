@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 SERVER = """
 import json, sys

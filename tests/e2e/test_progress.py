@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.e2e.terminals import Terminal
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 STEP = (

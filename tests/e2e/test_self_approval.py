@@ -29,7 +29,7 @@ from tests.e2e.trying_agents import (
     wait_for,
     ways_to_run,
 )  # fmt: skip
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 ASKED = "git push --force origin feature"
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.processes import ServerProcess, clean_environment
-from tests.patience import PATIENCE
-from tests.postgres import Server as Postgres
+from tests.support.servers.postgres import Server as Postgres
+from tests.support.timing.patience import PATIENCE
 
 ASKED = "git push --force origin feature"
 """Honest work that a person should see first."""

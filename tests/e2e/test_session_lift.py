@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from interpose.store import open_store
+from interpose.record.store import open_store
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import interpose
 from tests.e2e.trying_agents import agent_in, alarms, database, terminal, wait_for, ways_to_run
-from tests.governed import kept, session_of
-from tests.patience import PATIENCE
+from tests.support.governance.governed import kept, session_of
+from tests.support.timing.patience import PATIENCE
 
 
 @pytest.fixture

@@ -15,16 +15,17 @@ from typing import Any
 
 import pytest
 
-from interpose.surfaces.mcp import child_link, stdio_client
-from interpose.surfaces.mcp.child_link import ChildLink, ServerProgram, environment
-from interpose.surfaces.mcp.frames import BadFrameError, parse
-from interpose.surfaces.mcp.lines import LineSplitter, TooLongError
-from interpose.surfaces.mcp.links import NOTHING, LinkError
-from interpose.surfaces.mcp.stdio_client import StdioClient
-from tests.event_loops import Run, run
-from tests.mcp_peers import until
-from tests.noted import noted
-from tests.patience import PATIENCE
+from interpose.doors.mcp.clients import stdio_client
+from interpose.doors.mcp.clients.stdio_client import StdioClient
+from interpose.doors.mcp.links import child_link
+from interpose.doors.mcp.links.child_link import ChildLink, ServerProgram, environment
+from interpose.doors.mcp.links.frames import BadFrameError, parse
+from interpose.doors.mcp.links.lines import LineSplitter, TooLongError
+from interpose.doors.mcp.links.links import NOTHING, LinkError
+from tests.support.noted import noted
+from tests.support.peers.mcp_peers import until
+from tests.support.servers.event_loops import Run, run
+from tests.support.timing.patience import PATIENCE
 
 __all__ = ["run"]
 
@@ -189,7 +190,7 @@ def test_a_server_that_ends_before_it_is_opened(tmp_path: Path, run: Run, monkey
         link = ChildLink(program(tmp_path, "import sys; sys.exit('no licence')"))
         with monkeypatch.context() as patched:
             loop = _SlowLoop(asyncio.get_running_loop())
-            patched.setattr("interpose.surfaces.mcp.child_link.asyncio.get_running_loop", lambda: loop)
+            patched.setattr("interpose.doors.mcp.links.child_link.asyncio.get_running_loop", lambda: loop)
             await link.open(hearing)
         await until(lambda: hearing.why)
         assert hearing.why == ["it ended with exit code 1: no licence"]
@@ -344,7 +345,7 @@ def test_an_old_timeout_in_a_cancelled_task_does_not_spare_a_server(
 
 OWNER = """
 import asyncio, sys
-from interpose.surfaces.mcp.child_link import ChildLink, ServerProgram
+from interpose.doors.mcp.links.child_link import ChildLink, ServerProgram
 
 class Side:
     def received(self, line, during=None, /): print(line.decode(), flush=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from interpose.cli.server_client import connection_to, reachable
+from interpose.doors.cli.shared.server_client import connection_to, reachable
 from tests.e2e.processes import clean_environment
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 COMMAND = [sys.executable, "-m", "interpose"]
 

@@ -14,9 +14,9 @@ import pytest
 
 from tests.e2e.processes import ServerProcess
 from tests.e2e.terminals import Terminal, interpose
-from tests.hooked import Hooks, event_of, until
-from tests.patience import PATIENCE
-from tests.waiting import ASKED, put
+from tests.support.hosts.hooked import Hooks, event_of, until
+from tests.support.timing.patience import PATIENCE
+from tests.support.timing.waiting import ASKED, put
 
 SETTINGS = "hooks: {deadline: 20, wait: {all: %d}}\n"
 LONG = 290

@@ -6,15 +6,15 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from interpose.platforms.processes import ticks_now
-from interpose.proof.terminal import start_of
+from interpose.core.platforms.processes import ticks_now
+from interpose.people.presence.terminal import start_of
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import PYTHON, Terminal
 
 AGENT = """\
 import json, os, subprocess, sys
 sys.path[:0] = [{source!r}]
-from interpose.surfaces.hook_clients.programs.socket_client import ask
+from interpose.doors.hooks.clients.programs.socket_client import ask
 event = {{"session_id": "s", "cwd": "/tmp", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "t1",
          "permission_mode": "default", "tool_input": {{"command": "ls"}}}}
 if os.fork() == 0:

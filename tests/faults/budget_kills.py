@@ -21,14 +21,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from interpose.governance.budgets import BudgetCounters, Charge, charge, charges_of, left_of
-from interpose.governance.durations import NANOSECONDS
-from interpose.governance.file_model import BudgetForm
-from interpose.governance.rulebook import Rulebook
-from interpose.governance.session_states import new_session
-from interpose.store import open_store
-from interpose.store.protocols import Spending
-from interpose.types import Context
+from interpose.core.types import Context
+from interpose.record.store import open_store
+from interpose.record.store.protocols import Spending
+from interpose.rules.governance.budgets.budgets import BudgetCounters, Charge, charge, charges_of, left_of
+from interpose.rules.governance.budgets.durations import NANOSECONDS
+from interpose.rules.governance.files.file_model import BudgetForm
+from interpose.rules.governance.files.rulebook import Rulebook
+from interpose.rules.governance.sessions.session_states import new_session
 
 ROOT = Path(__file__).parents[2]
 BUDGET = 500

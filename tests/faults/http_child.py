@@ -7,11 +7,11 @@ import sys
 
 import msgspec
 
-from interpose.config.settings import ServerLimits
-from interpose.surfaces.http_server import json_body as strict_json
-from interpose.surfaces.http_server.listener import Listener, Tcp, run
-from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
-from interpose.surfaces.http_server.trust import make_trust
+from interpose.core.config.settings import ServerLimits
+from interpose.doors.http_server import json_body as strict_json
+from interpose.doors.http_server.listener import Listener, Tcp, run
+from interpose.doors.http_server.messages import Request, Response, Route, json_response
+from interpose.doors.http_server.trust import make_trust
 
 
 async def echo(request: Request) -> Response:

@@ -14,12 +14,12 @@ import sys
 import threading
 from pathlib import Path
 
-from interpose.engine import Engine
-from interpose.ledger import Ledger, LedgerSettings
-from interpose.ledger.folder import AppendFile, Folder
-from interpose.ledger.settings import Level
-from interpose.store import open_store
-from tests.ledgers import guarded, run
+from interpose.engine.engine import Engine
+from interpose.record.ledger import Ledger, LedgerSettings
+from interpose.record.ledger.folder import AppendFile, Folder
+from interpose.record.ledger.settings import Level
+from interpose.record.store import open_store
+from tests.support.ledgers import guarded, run
 
 THREADS = 4
 _BUFFER = 64 * 1024

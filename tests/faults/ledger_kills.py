@@ -11,10 +11,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from interpose.build import open_ledger
-from interpose.ledger import verify_directory
-from interpose.ledger.record import records
-from interpose.store.protocols import EntryStore
+from interpose.composition.build import open_ledger
+from interpose.record.ledger import verify_directory
+from interpose.record.ledger.record import records
+from interpose.record.store.protocols import EntryStore
 
 ROOT = Path(__file__).parents[2]
 

@@ -21,12 +21,12 @@ from typing import IO, Any
 
 from msgspec import Struct
 
-from interpose.engine import Engine
-from interpose.ledger import Ledger, LedgerSettings, verify_directory
-from interpose.store import open_store
-from interpose.types import ToolCall
-from tests.ledgers import Faulty, all_records, guarded, shell_call
-from tests.postgres import Server
+from interpose.core.types import ToolCall
+from interpose.engine.engine import Engine
+from interpose.record.ledger import Ledger, LedgerSettings, verify_directory
+from interpose.record.store import open_store
+from tests.support.ledgers import Faulty, all_records, guarded, shell_call
+from tests.support.servers.postgres import Server
 
 ROOT = Path(__file__).parents[2]
 THREADS = 8

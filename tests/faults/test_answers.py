@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from interpose.answers import Approved, Edited, Pending
-from interpose.approvals.desk import Desk
-from interpose.approvals.scopes import scope
-from interpose.errors import AnsweredError, StoreError
-from interpose.flow.hosted import Abilities, GoWith, Refuse, WaitFor
-from interpose.service import pause_records, people_answers
-from interpose.service.people_answers import Yes
-from interpose.service.service import Service
-from interpose.types import Context, ToolCall, Verdict
-from tests.servers import service_in
+from interpose.composition.service import pause_records, people_answers
+from interpose.composition.service.people_answers import Yes
+from interpose.composition.service.service import Service
+from interpose.core.answers import Approved, Edited, Pending
+from interpose.core.errors import AnsweredError, StoreError
+from interpose.core.types import Context, ToolCall, Verdict
+from interpose.engine.flow.hosted import Abilities, GoWith, Refuse, WaitFor
+from interpose.people.approvals.desk import Desk
+from interpose.people.approvals.scopes import scope
+from tests.support.servers.servers import service_in
 
 RULES = """\
 version: 1
@@ -186,8 +186,8 @@ def test_votes_and_answers_that_can_not_be_kept_are_none(service: Service, name:
 
 
 def _vote() -> Any:
-    from interpose.approvals.questions import moment
-    from interpose.approvals.votes import Vote
+    from interpose.people.approvals.questions import moment
+    from interpose.people.approvals.votes import Vote
 
     return Vote(by="ann", role="operator", at=moment(1))
 
@@ -195,7 +195,7 @@ def _vote() -> Any:
 def test_a_pause_that_can_not_be_recorded_is_none(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     from datetime import UTC, datetime, timedelta
 
-    from interpose.errors import AuditUnavailableError
+    from interpose.core.errors import AuditUnavailableError
 
     def fail(_verdict: object) -> None:
         raise AuditUnavailableError("the disk is full")
@@ -213,14 +213,14 @@ def test_a_pause_whose_store_is_gone_asks_at_the_host(service: Service) -> None:
     service.desk = Desk(
         Gone(service.store, "grants"), timeout=300, key=service.ledger.keys.digests, **answering.of_desk()
     )
-    from interpose.driving import drive
+    from interpose.core.driving import drive
 
     answer = drive(service.hosted(HERE, Abilities(ask=True)).before(ToolCall("Bash", {"command": "git push"})))
     assert answer.verdict.outcome == "ask"
 
 
 def hosted(service: Service, can: Abilities, command: str) -> Any:
-    from interpose.driving import drive
+    from interpose.core.driving import drive
 
     return drive(service.hosted(HERE, can).before(ToolCall("Bash", {"command": command}, context=HERE)))
 
@@ -241,7 +241,7 @@ def test_hosts_that_rewrite_and_hosts_that_do_not(service: Service) -> None:
 
 
 def test_a_wrapper_whose_call_was_edited_gets_its_own_arguments_back(service: Service) -> None:
-    from interpose.driving import drive
+    from interpose.core.driving import drive
 
     def wrapped(can: Abilities) -> Any:
         call = ToolCall("tool_call", {"name": "bash", "arguments": {"command": "git push a"}}, context=HERE)
@@ -258,9 +258,9 @@ def test_a_wrapper_whose_call_was_edited_gets_its_own_arguments_back(service: Se
 
 def test_a_remote_desk_hands_edits_and_words_on(service: Service) -> None:
     """The gateway that an agent started: it asks over the socket, and decides about the edited call itself."""
-    from interpose.server.question_routes import _answer
-    from interpose.surfaces.hook_clients.questions import question_of, request_of
-    from interpose.types import Finding, PermissionRequest
+    from interpose.core.types import Finding, PermissionRequest
+    from interpose.doors.hooks.clients.questions import question_of, request_of
+    from interpose.doors.server.question_routes import _answer
 
     def put(command: str, *found: Finding) -> Any:
         call = ToolCall("exec", {"command": command}, context=HERE, original_name="bash")
@@ -279,8 +279,8 @@ def test_a_remote_desk_hands_edits_and_words_on(service: Service) -> None:
 
 
 def test_values_that_are_no_answers_let_nothing_run() -> None:
-    from interpose.engine import Engine
-    from interpose.types import Confirm
+    from interpose.core.types import Confirm
+    from interpose.engine.engine import Engine
 
     class Handler:
         immediate = True

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from interpose.answers import Approved, Pending
-from interpose.approvals.desk import Desk
-from interpose.approvals.scopes import scope
-from interpose.approvals.seal import open_seal
-from interpose.store import open_store
-from interpose.store.protocols import Store
-from interpose.types import Context, PermissionRequest, ToolCall
-from tests.patience import PATIENCE
-from tests.postgres import Server
+from interpose.core.answers import Approved, Pending
+from interpose.core.types import Context, PermissionRequest, ToolCall
+from interpose.people.approvals.desk import Desk
+from interpose.people.approvals.scopes import scope
+from interpose.people.approvals.seal import open_seal
+from interpose.record.store import open_store
+from interpose.record.store.protocols import Store
+from tests.support.servers.postgres import Server
+from tests.support.timing.patience import PATIENCE
 
 KEY = b"shared"
 USES = 120
@@ -63,11 +63,11 @@ def child(place: str, key_file: Path, code: str) -> subprocess.Popen[str]:
     start = f"""
 import asyncio, os, signal, sys
 from pathlib import Path
-from interpose.approvals.desk import Desk
-from interpose.approvals.seal import open_seal
-from interpose.store import open_store, postgres, sqlite
-from interpose.answers import Approved
-from interpose.types import Context, PermissionRequest, ToolCall
+from interpose.people.approvals.desk import Desk
+from interpose.people.approvals.seal import open_seal
+from interpose.record.store import open_store, postgres, sqlite
+from interpose.core.answers import Approved
+from interpose.core.types import Context, PermissionRequest, ToolCall
 
 store = open_store({place!r})
 desk = Desk(store, timeout=300, key={KEY!r}, seal=open_seal(Path({str(key_file)!r})))

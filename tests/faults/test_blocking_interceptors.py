@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from interpose.surfaces.http.intercept import routes
-from interpose.types import Allow, ToolCall
-from tests.patience import PATIENCE
-from tests.servers import running, service_in
+from interpose.core.types import Allow, ToolCall
+from interpose.doors.http.intercept import routes
+from tests.support.servers.servers import running, service_in
+from tests.support.timing.patience import PATIENCE
 
 PATH = "/api/v1/intercept"
 

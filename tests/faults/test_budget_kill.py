@@ -13,8 +13,8 @@ import pytest
 
 from tests.e2e.processes import ServerProcess
 from tests.faults.budget_kills import BUDGET, THREADS, kill_until_used_up
-from tests.patience import PATIENCE
-from tests.postgres import Server
+from tests.support.servers.postgres import Server
+from tests.support.timing.patience import PATIENCE
 
 GOVERNANCE = """\
 version: 1

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from interpose.policy.judge.command_transport import MAX_BYTES
-from interpose.policy.judge.judge import Judge
-from interpose.policy.judge.rulings import Failed, Objects, Permits
-from interpose.types import ToolCall
-from tests.judges import KEY, ai_rule
+from interpose.core.types import ToolCall
+from interpose.rules.policy.judge.command_transport import MAX_BYTES
+from interpose.rules.policy.judge.judge import Judge
+from interpose.rules.policy.judge.rulings import Failed, Objects, Permits
+from tests.support.peers.judges import KEY, ai_rule
 
 BOMB = ToolCall("exec", {"command": "make bomb"})
 

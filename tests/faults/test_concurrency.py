@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from interpose import Allow, Deny, Engine, InterceptorRegistry, ToolCall, ToolOutcome, create_interceptor_registry
-from interpose.registry import Snapshot
-from tests.patience import PATIENCE
+from interpose.core.registry import Snapshot
+from tests.support.timing.patience import PATIENCE
 
 CALLS = 200
 

@@ -25,16 +25,16 @@ from interpose import (
     create_interceptor_registry,
     guarded,
 )
-from interpose.driving import drive
-from interpose.errors import MatcherError
-from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, WaitFor
-from interpose.ledger import search
-from interpose.secrets import Redactor
-from interpose.store.protocols import Query
-from interpose.surfaces.http.events import routes
-from interpose.types import Finding, ToolOutcome
-from tests.patience import PATIENCE
-from tests.servers import running, service_in
+from interpose.core.driving import drive
+from interpose.core.errors import MatcherError
+from interpose.core.types import Finding, ToolOutcome
+from interpose.doors.http.events import routes
+from interpose.engine.flow.hosted import Abilities, AskThem, Go, GoWith, WaitFor
+from interpose.reading.secrets import Redactor
+from interpose.record.ledger import search
+from interpose.record.store.protocols import Query
+from tests.support.servers.servers import running, service_in
+from tests.support.timing.patience import PATIENCE
 
 SECRET = "ghp_" + "a1B2" * 9
 REDACTOR = Redactor(b"k" * 32)

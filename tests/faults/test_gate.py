@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from interpose.errors import StoreError
-from interpose.service.service import Service
-from interpose.surfaces.mcp.contract import AnswerNow, Asked, Forward, Gated
-from interpose.surfaces.mcp.gate import McpGate
-from interpose.types import Allow
+from interpose.composition.service.service import Service
+from interpose.core.errors import StoreError
+from interpose.core.types import Allow
+from interpose.doors.mcp.gate.contract import AnswerNow, Asked, Forward, Gated
+from interpose.doors.mcp.gate.gate import McpGate
 from tests.faults.test_hooks import _end_server, _servers
-from tests.gating import KEY, again, call, client, forwarded, recorded, said, settings, watched
-from tests.hooked import Hooks
-from tests.servers import service_in
+from tests.support.hosts.gating import KEY, again, call, client, forwarded, recorded, said, settings, watched
+from tests.support.hosts.hooked import Hooks
+from tests.support.servers.servers import service_in
 
 RESULT = {"content": [{"type": "text", "text": f"classified {KEY}"}]}
 
@@ -207,10 +207,10 @@ def test_odd_requests_raise_nothing(note: str, odd: dict[str, Any], service: Ser
 GATEWAY = """
 import asyncio, sys
 sys.path.insert(0, sys.argv[1])
-from interpose.build import open_service
-from interpose.config.load import load
-from interpose.surfaces.mcp.gate import McpGate
-from tests.gating import call, said
+from interpose.composition.build import open_service
+from interpose.core.config.load import load
+from interpose.doors.mcp.gate.gate import McpGate
+from tests.support.hosts.gating import call, said
 with open_service(load().config, follow=False) as service:
     print(said(asyncio.run(McpGate(service).before(call({"command": "git push --force origin x"})))))
 """

@@ -24,9 +24,9 @@ from interpose import (
     Verdict,
     create_interceptor_registry,
 )
-from interpose.driving.background_loop import MAX_BLOCKED
-from interpose.driving.workers import MAX_STUCK, STUCK
-from tests.patience import PATIENCE
+from interpose.core.driving.background_loop import MAX_BLOCKED
+from interpose.core.driving.workers import MAX_STUCK, STUCK
+from tests.support.timing.patience import PATIENCE
 
 TIMEOUT = 0.05
 SLACK = 2.0
@@ -180,7 +180,7 @@ def test_one_that_ignores_its_cancellation_does_not_hold_the_answer(
 
     verdict, took = timed(lambda: asyncio.run(main()) if use_async else Engine(registry).decide(LS))
     if not use_async:
-        from interpose.driving.driver import _BACKGROUND
+        from interpose.core.driving.driver import _BACKGROUND
 
         _BACKGROUND.run(free(), 10)
     assert verdict.outcome == "deny"

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from interpose.surfaces.hook_clients.fail_open_log import let_through_in, spool_of
+from interpose.doors.hooks.clients.fail_open_log import let_through_in, spool_of
 from tests.e2e.processes import ServerProcess
-from tests.hooked import Done, Hooks, event_of, finished, until
-from tests.patience import PATIENCE
+from tests.support.hosts.hooked import Done, Hooks, event_of, finished, until
+from tests.support.timing.patience import PATIENCE
 
 SETTINGS = "hooks: {deadline: 8, idle_timeout: 20}"
 BAD = "rm -rf /"
@@ -189,7 +189,7 @@ def test_a_server_whose_directory_was_removed_while_it_started_ends(tmp_path: Pa
     until(lambda: not _servers(hooks))
 
 
-START = "import sys; from interpose.surfaces.hook_clients.on_demand import start_server; start_server(sys.argv[1])"
+START = "import sys; from interpose.doors.hooks.clients.on_demand import start_server; start_server(sys.argv[1])"
 
 
 def test_fifty_hooks_at_once_start_one_server(hooks: Hooks) -> None:

@@ -25,7 +25,7 @@ from interpose import (
     Transform,
     create_interceptor_registry,
 )
-from tests.hostile import ERRORS, GARBAGE, EvilText, throw
+from tests.support.hostile import ERRORS, GARBAGE, EvilText, throw
 
 Act = Callable[[], Any]
 

@@ -18,9 +18,9 @@ from time import perf_counter
 import msgspec
 import pytest
 
-from interpose.config.settings import ServerLimits
-from tests.patience import PATIENCE
-from tests.wire import Wire
+from interpose.core.config.settings import ServerLimits
+from tests.support.peers.wire import Wire
+from tests.support.timing.patience import PATIENCE
 
 MB = 1 << 20
 LIMITS = ServerLimits(

@@ -21,14 +21,14 @@ from typing import Any
 import pytest
 
 from interpose import Engine, create_interceptor_registry
-from interpose.policy.compiled import compile_rules
-from interpose.policy.judge.http_transport import MAX_BYTES
-from interpose.policy.judge.interceptor import JudgeInterceptor
-from interpose.policy.judge.judge import Judge
-from interpose.policy.judge.rulings import Failed, JudgedRule, Objects, Permits
-from interpose.policy.rules import Rule
-from interpose.types import Context, Deny, Finding, PermissionRequest, ToolCall, ToolOutcome, Verdict
-from tests.judges import (
+from interpose.core.types import Context, Deny, Finding, PermissionRequest, ToolCall, ToolOutcome, Verdict
+from interpose.rules.policy.compiled import compile_rules
+from interpose.rules.policy.judge.http_transport import MAX_BYTES
+from interpose.rules.policy.judge.interceptor import JudgeInterceptor
+from interpose.rules.policy.judge.judge import Judge
+from interpose.rules.policy.judge.rulings import Failed, JudgedRule, Objects, Permits
+from interpose.rules.policy.rules import Rule
+from tests.support.peers.judges import (
     KEY,
     OBEY,
     Provider,
@@ -42,7 +42,7 @@ from tests.judges import (
     serving,
     tool_use,
 )
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 BOMB = ToolCall("exec", {"command": "make bomb"})
 CAKE = ToolCall("exec", {"command": "make cake"})

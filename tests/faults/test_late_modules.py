@@ -15,20 +15,20 @@ from pathlib import Path
 import pytest
 
 import interpose
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 PACKAGE = Path(interpose.__file__).parent
 
 HOOK = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from interpose.cli.hook import main
+from interpose.doors.cli.hook import main
 sys.exit(main(["claude-code", "--in-process"]))
 """
 
 LOADED = """
 import sys
-from interpose.surfaces.hook_clients import child_process
+from interpose.doors.hooks.clients import child_process
 
 def start(work, deadline):  # here instead of in a child, so that what it loads can be seen
     said = []
@@ -36,7 +36,7 @@ def start(work, deadline):  # here instead of in a child, so that what it loads 
     return lambda: said[0]
 
 child_process.start_in_child = start
-from interpose.cli.hook import main
+from interpose.doors.cli.hook import main
 code = main(["claude-code", "--in-process"])
 sys.stdout.flush()
 print(*sorted(sys.modules), file=sys.stderr)
@@ -45,9 +45,9 @@ sys.exit(code)
 
 HEAVY = {
     "asyncio", "cel_expr_python", "concurrent.futures", "dataclasses", "email", "http", "httptools", "inspect",
-    "interpose.approvals.desk", "interpose.approvals.seal", "interpose.flow.streamed_calls",
-    "interpose.ledger.retention", "interpose.policy.parsing",
-    "interpose.surfaces.hosts.codex", "interpose.surfaces.http_server", "logging",
+    "interpose.people.approvals.desk", "interpose.people.approvals.seal", "interpose.engine.flow.streamed_calls",
+    "interpose.record.ledger.retention", "interpose.rules.policy.parsing",
+    "interpose.doors.hooks.hosts.codex", "interpose.doors.http_server", "logging",
     "pkgutil", "random", "sqlglot", "ssl", "subprocess", "tempfile", "tree_sitter", "typing_extensions", "yaml",
 }  # fmt: skip
 """None of these is needed to decide about `ls`."""
@@ -83,7 +83,7 @@ def test_a_plain_hook_loads_little(tmp_path: Path) -> None:
     assert sorted(HEAVY & loaded) == []
     beyond = loaded - set(ran(BARE, tmp_path, "ls").stderr.decode().split())
     assert len(beyond) <= MOST, f"{len(beyond)} modules"
-    assert "interpose.shell.commands.git.git" not in loaded
+    assert "interpose.effects.programs.git.git" not in loaded
 
 
 LATE = [

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from interpose.build import open_ledger
-from interpose.engine import Engine
-from interpose.ledger import Ledger, LedgerSettings, recover_all, verify_directory
+from interpose.composition.build import open_ledger
+from interpose.engine.engine import Engine
+from interpose.record.ledger import Ledger, LedgerSettings, recover_all, verify_directory
 from tests.faults.ledger_kills import acknowledged_by, kill_once, without_record
-from tests.ledgers import guarded, run
-from tests.patience import PATIENCE
-from tests.postgres import Server
+from tests.support.ledgers import guarded, run
+from tests.support.servers.postgres import Server
+from tests.support.timing.patience import PATIENCE
 
 
 @pytest.mark.parametrize("group", range(6))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.faults.ledger_mixed import mixed
-from tests.postgres import Server
+from tests.support.servers.postgres import Server
 
 
 def test_every_call_has_one_whole_record(tmp_path: Path) -> None:

@@ -15,15 +15,15 @@ from typing import Literal
 
 from msgspec import Struct
 
-from interpose.engine import Engine
-from interpose.ledger import Ledger, LedgerSettings, verify
-from interpose.ledger.folder import AppendFile, Folder
-from interpose.ledger.keys import Keys
-from interpose.ledger.record import records
-from interpose.ledger.recovery import recover
-from interpose.ledger.settings import Level
-from interpose.store.protocols import StoredEntry
-from tests.ledgers import ListStore, guarded, run
+from interpose.engine.engine import Engine
+from interpose.record.ledger import Ledger, LedgerSettings, verify
+from interpose.record.ledger.folder import AppendFile, Folder
+from interpose.record.ledger.keys import Keys
+from interpose.record.ledger.record import records
+from interpose.record.ledger.recovery import recover
+from interpose.record.ledger.settings import Level
+from interpose.record.store.protocols import StoredEntry
+from tests.support.ledgers import ListStore, guarded, run
 
 STATES = 5000
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from interpose.engine import Engine
-from interpose.ledger import Ledger, LedgerSettings, verify_directory
-from interpose.store.sqlite import SqliteStore
-from tests.ledgers import Faulty, ListStore, all_records, guarded, run, shell_call
-from tests.patience import PATIENCE
+from interpose.engine.engine import Engine
+from interpose.record.ledger import Ledger, LedgerSettings, verify_directory
+from interpose.record.store.sqlite import SqliteStore
+from tests.support.ledgers import Faulty, ListStore, all_records, guarded, run, shell_call
+from tests.support.timing.patience import PATIENCE
 
 HANG = 2.0
 """A deadline that is told from `at once` on a busy machine, too."""

@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 
-from interpose.build import open_ledger
-from interpose.engine import Engine
-from interpose.ledger import verify_directory
-from interpose.store import open_store
+from interpose.composition.build import open_ledger
+from interpose.engine.engine import Engine
+from interpose.record.ledger import verify_directory
+from interpose.record.store import open_store
 from tests.e2e.processes import ServerProcess, clean_environment
-from tests.hooked import until
-from tests.ledgers import all_records, guarded, run, shell_call
-from tests.patience import PATIENCE
+from tests.support.hosts.hooked import until
+from tests.support.ledgers import all_records, guarded, run, shell_call
+from tests.support.timing.patience import PATIENCE
 
 Harm = Callable[[Path], None]
 

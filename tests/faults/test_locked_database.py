@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 
 from tests.e2e.processes import Reply, ServerProcess
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 ASKS = "rm -rf /opt/x{n}"
 TOGETHER = 12

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from interpose.errors import PinError
-from tests.patience import PATIENCE
-from tests.unit.pins.servers import Toy, tool
+from interpose.core.errors import PinError
+from tests.support.timing.patience import PATIENCE
+from tests.unit.record.pins.servers import Toy, tool
 
 ROOT = Path(__file__).parents[2]
 
 START = """
 import os, resource, signal, sys
 from pathlib import Path
-from interpose.pins import pin_files
-from interpose.pins.pin_desk import choices_of
-from tests.unit.pins.servers import Toy, tool
+from interpose.record.pins import pin_files
+from interpose.record.pins.pin_desk import choices_of
+from tests.unit.record.pins.servers import Toy, tool
 
 def die(*_given, **_named):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -128,7 +128,7 @@ def test_no_room_for_a_yes_is_no_yes(tmp_path: Path, toy: Toy) -> None:
     toy.shows(tool("read"))
     toy.shows(tool("read", "Second."))
     code = """
-from interpose.errors import PinError
+from interpose.core.errors import PinError
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 try:
     toy.approve("read")

@@ -14,15 +14,15 @@ from typing import Any, Self
 import pytest
 
 from interpose import AutoDeny, Engine, InterceptorRegistry, ToolCall, Verdict, create_interceptor_registry
-from interpose.errors import PolicyError
-from interpose.formats.signatures import new_key, sign
-from interpose.policy.compiled import Policy
-from interpose.policy.interceptor import registrations
-from interpose.policy.load import RulePlace
-from interpose.policy.reload import LOOK_SECONDS, PolicyReload
-from interpose.policy.rule_file_trust import Standing, signed_text
-from interpose.policy.rules import Level
-from tests.patience import PATIENCE
+from interpose.core.errors import PolicyError
+from interpose.core.formats.signatures import new_key, sign
+from interpose.rules.policy.compiled import Policy
+from interpose.rules.policy.interceptor import registrations
+from interpose.rules.policy.load import RulePlace
+from interpose.rules.policy.reload import LOOK_SECONDS, PolicyReload
+from interpose.rules.policy.rule_file_trust import Standing, signed_text
+from interpose.rules.policy.rules import Level
+from tests.support.timing.patience import PATIENCE
 
 RELOADS = 1000
 FILLER = "".join(

@@ -12,12 +12,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from interpose.errors import SequenceTakenError, StoreError
-from interpose.ledger import records, recover_all, verify_directory
-from interpose.store.postgres import PostgresStore
-from interpose.store.protocols import Grant, StoredEntry
-from tests.patience import PATIENCE
-from tests.postgres import Server
+from interpose.core.errors import SequenceTakenError, StoreError
+from interpose.record.ledger import records, recover_all, verify_directory
+from interpose.record.store.postgres import PostgresStore
+from interpose.record.store.protocols import Grant, StoredEntry
+from tests.support.servers.postgres import Server
+from tests.support.timing.patience import PATIENCE
 
 WRITERS = 4
 BATCHES_AROUND = 20
@@ -169,11 +169,11 @@ def test_a_lost_answer_is_found_out_for_entries_and_told_for_grants(server: Serv
 AGENT = """
 import os, sys
 from pathlib import Path
-from interpose.engine import Engine
-from interpose.ledger import Ledger
-from interpose.registry import InterceptorRegistry
-from interpose.store.postgres import PostgresStore
-from interpose.types import ToolCall
+from interpose.engine.engine import Engine
+from interpose.record.ledger import Ledger
+from interpose.core.registry import InterceptorRegistry
+from interpose.record.store.postgres import PostgresStore
+from interpose.core.types import ToolCall
 
 directory, address, count, killed_at = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 with Ledger(directory, PostgresStore(address, timeout=20), owns_store=True) as ledger:

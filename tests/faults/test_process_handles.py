@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from interpose.install.stopping import stopped
-from interpose.platforms.linux import pid_handle as linux
-from interpose.platforms.linux import process_table
-from interpose.platforms.macos import pid_handle as macos
-from tests.patience import PATIENCE
+from interpose.core.platforms.linux import pid_handle as linux
+from interpose.core.platforms.linux import process_table
+from interpose.core.platforms.macos import pid_handle as macos
+from interpose.doors.hooks.install.stopping import stopped
+from tests.support.timing.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fake kqueue asks Linux")
 
@@ -121,8 +121,8 @@ def test_on_macos_a_process_that_was_exchanged_meanwhile_is_none(monkeypatch: py
 
 @pytest.mark.parametrize("code", ["input()", "import signal; signal.signal(15, signal.SIG_IGN); input()"])
 def test_a_server_is_ended_by_either(handle: Any, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    monkeypatch.setattr("interpose.install.stopping.ProcessHandle", handle)
-    monkeypatch.setattr("interpose.install.stopping._MORE", 0.2)
+    monkeypatch.setattr("interpose.doors.hooks.install.stopping.ProcessHandle", handle)
+    monkeypatch.setattr("interpose.doors.hooks.install.stopping._MORE", 0.2)
     with program(code) as made:
         assert stopped(made.pid, 0.0) == ""
         assert made.wait(PATIENCE) in (-signal.SIGTERM, -signal.SIGKILL)

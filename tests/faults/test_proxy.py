@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from interpose.config.proxy import ProxySettings
-from interpose.service.service import Service
-from interpose.surfaces.model_proxy import proxy_gate
+from interpose.composition.service.service import Service
+from interpose.core.config.proxy import ProxySettings
+from interpose.doors.proxy import proxy_gate
 from tests.faults.test_gate import ERRORS, Garbage, Hangs, HangsAwaiting, Raises
-from tests.gating import KEY, watched
-from tests.model_site import ProxySite, site
-from tests.model_streams import DIALECTS, datas, sent
-from tests.patience import PATIENCE
-from tests.servers import service_in
+from tests.support.hosts.gating import KEY, watched
+from tests.support.peers.model_site import ProxySite, site
+from tests.support.peers.model_streams import DIALECTS, datas, sent
+from tests.support.servers.servers import service_in
+from tests.support.timing.patience import PATIENCE
 
 MARK = "classified"
 CALL = {"type": "tool_use", "id": "t", "name": "go", "input": {"mark": MARK}}
@@ -170,9 +170,9 @@ def test_a_gate_that_breaks_ends_the_answer(
 
 def test_nobody_can_be_asked_without_a_server(tmp_path: Path) -> None:
     """As the command line opens it: it has no key, and its questions go to the server, which is not there."""
-    from interpose.build import open_service
-    from tests.gating import ByWord
-    from tests.servers import config_in
+    from interpose.composition.build import open_service
+    from tests.support.hosts.gating import ByWord
+    from tests.support.servers.servers import config_in
 
     with open_service(config_in(tmp_path), follow=False) as service:
         watched(service, ByWord())
@@ -183,7 +183,7 @@ def test_nobody_can_be_asked_without_a_server(tmp_path: Path) -> None:
 
 
 def test_a_client_that_goes_while_a_person_is_asked_leaves_nothing_behind(service: Service) -> None:
-    from tests.gating import ByWord
+    from tests.support.hosts.gating import ByWord
 
     watched(service, ByWord())
     asked = threading.Event()

@@ -13,15 +13,15 @@ from time import monotonic, sleep, time
 
 import pytest
 
-from interpose.surfaces.hook_clients.programs.socket_client import (
+from interpose.doors.hooks.clients.programs.socket_client import (
     STALLED_SECONDS,
     note_stalled,
     stalled_file,
     stalled_until,
 )
 from tests.e2e.processes import ServerProcess
-from tests.hooked import Done, Hooks, event_of
-from tests.patience import PATIENCE
+from tests.support.hosts.hooked import Done, Hooks, event_of
+from tests.support.timing.patience import PATIENCE
 
 BAD = "rm -rf /"
 WAYS = ["bash", "python", "program"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.processes import clean_environment
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 _CAN = ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
 CAN_MOUNT = bool(shutil.which("unshare")) and subprocess.run(_CAN, check=False, capture_output=True).returncode == 0

@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
-from interpose.build import open_ledger
-from interpose.engine import Engine
-from interpose.errors import LedgerError, StoreError
-from interpose.formats.unwritable import AGAIN, reason_and_remedy
-from interpose.ledger import Ledger, LedgerSettings
-from interpose.ledger.settings import LogSettings
+from interpose.composition.build import open_ledger
+from interpose.core.errors import LedgerError, StoreError
+from interpose.core.formats.unwritable import AGAIN, reason_and_remedy
+from interpose.engine.engine import Engine
+from interpose.record.ledger import Ledger, LedgerSettings
+from interpose.record.ledger.settings import LogSettings
 from tests.e2e.processes import ServerProcess, clean_environment
-from tests.ledgers import Faulty, ListStore, guarded, run
-from tests.patience import PATIENCE
+from tests.support.ledgers import Faulty, ListStore, guarded, run
+from tests.support.timing.patience import PATIENCE
 
 CAUSES = [
     # note, error number, cause, next step

@@ -12,9 +12,9 @@ import pytest
 
 from tests.e2e.processes import ServerProcess
 from tests.faults.test_hooks import _end_server
-from tests.hooked import Hooks, event_of, until
-from tests.patience import PATIENCE
-from tests.waiting import ASKED, SETTINGS, answer, ended, heard, put, question, questions, said, started
+from tests.support.hosts.hooked import Hooks, event_of, until
+from tests.support.timing.patience import PATIENCE
+from tests.support.timing.waiting import ASKED, SETTINGS, answer, ended, heard, put, question, questions, said, started
 
 WAYS = ["bash", "python", "program"]
 MANY = 200

@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 from msgspec import Struct
 
 from interpose import Approved, Confirm, Deny, PermissionRequest
-from interpose.surfaces.frameworks.guarding import SAID_NO
-from interpose.types import Allow
+from interpose.core.types import Allow
+from interpose.doors.frameworks.guarding import SAID_NO
 from tests.frameworks.interceptors import (
     HIDDEN,
     INSTEAD,
@@ -157,7 +157,7 @@ def the_person_is_shown_what_would_really_run(play: Play) -> None:
 
 def _changing_and_asking() -> Any:
     from interpose import Engine, create_interceptor_registry
-    from interpose.types import Transform
+    from interpose.core.types import Transform
 
     registry = create_interceptor_registry()
     changing = Saying(lambda call: Transform(call.with_arguments({"text": SAFE})))
@@ -380,7 +380,7 @@ def arguments_that_nobody_can_read(play: Play) -> None:
         deep = [deep]
 
     def nest(call: Any) -> Any:
-        from interpose.types import Transform
+        from interpose.core.types import Transform
 
         return Transform(call.with_arguments({"text": deep}))
 

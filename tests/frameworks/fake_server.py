@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 ALLOWED = json.dumps({
     "point": "tool.before", "decision": "allow", "allowed": True, "reason": "", "findings": [], "questions": [],

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from interpose import Engine, HookPoint, create_interceptor_registry
-from interpose.types import Allow, Confirm, Deny, Message, ToolCall, ToolOutcome, Transform
+from interpose.core.types import Allow, Confirm, Deny, Message, ToolCall, ToolOutcome, Transform
 
 SECRET, HIDDEN = "s3cr3t-of-the-tool", "[hidden]"
 REASON, RULE = "This is not for you", "no-such-notes"

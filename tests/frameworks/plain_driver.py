@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any, assert_never
 
-from interpose.answers import Approved
-from interpose.driving import drive, drive_async
-from interpose.surfaces.frameworks.facts import FrameworkFacts
-from interpose.surfaces.frameworks.guarding import AskPerson, Ending, FrameworkCall, FrameworkGuard, Result, Told
-from interpose.types import (
-    Deny,
-)
+from interpose.core.answers import Approved
+from interpose.core.driving import drive, drive_async
+from interpose.core.types import Deny
+from interpose.doors.frameworks.facts import FrameworkFacts
+from interpose.doors.frameworks.guarding import AskPerson, Ending, FrameworkCall, FrameworkGuard, Result, Told
 from tests.frameworks.playing import DONE, HELPER, MAIN, SESSION, Mode, Played, Script
 
 FACTS = FrameworkFacts(name="plain", title="a plain loop", asks="a function", messages=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from interpose.service.service import Service
-from interpose.surfaces.http.all_routes import routes
-from tests.servers import running, service_in, trusting
+from interpose.composition.service.service import Service
+from interpose.doors.http.all_routes import routes
+from tests.support.servers.servers import running, service_in, trusting
 
 ASKING = """\
 version: 1

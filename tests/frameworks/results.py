@@ -46,7 +46,7 @@ def digest_of(known: KnownFramework) -> str:
     room = known.adapter.parent
     others = {one.adapter for one in KNOWN} - {known.adapter}
     text = known.adapter.read_text(encoding="utf-8")
-    others -= {path for path in others if f"interpose.surfaces.frameworks.{path.stem} import" in text}
+    others -= {path for path in others if f"interpose.doors.frameworks.{path.stem} import" in text}
     sources = sorted(path for path in room.glob("*.py") if path not in others and path.name != "__init__.py")
     suite = [SUITE / f"{name}.py" for name in _SUITE]
     digest = hashlib.sha256()

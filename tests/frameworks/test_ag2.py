@@ -22,8 +22,8 @@ from ag2.tools.final.client_tool import ClientTool
 from ag2.tools.subagents import background_agent_tool
 
 from interpose import Confirm, Deny, FrameworkLimitError
+from interpose.core.types import Allow
 from interpose.frameworks.ag2 import guard
-from interpose.types import Allow
 from tests.frameworks.drivers.ag2 import ScriptedModel, called, results
 from tests.frameworks.interceptors import HIDDEN, INSTEAD, REASON, SECRET, Saying, engine_of, hiding, replacing
 
@@ -157,7 +157,7 @@ def test_the_tool_gets_what_was_judged_wherever_it_looks() -> None:
 
 
 def _changed(call: Any) -> Any:
-    from interpose.types import Transform
+    from interpose.core.types import Transform
 
     return Transform(call.with_arguments({"text": "oats"}))
 

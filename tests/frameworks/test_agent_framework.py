@@ -29,9 +29,9 @@ from agent_framework import (
 from agent_framework.exceptions import MiddlewareException
 
 from interpose import Confirm, Deny, FrameworkLimitError
+from interpose.core.types import Allow, Transform
+from interpose.doors.frameworks.guarding import FrameworkGuard
 from interpose.frameworks.agent_framework import METADATA, guard
-from interpose.surfaces.frameworks.guarding import FrameworkGuard
-from interpose.types import Allow, Transform
 from tests.frameworks.drivers.agent_framework import ScriptedClient, call_of, run
 from tests.frameworks.interceptors import HIDDEN, INSTEAD, SECRET, Saying, engine_of, hiding, replacing, withholding
 from tests.frameworks.playing import DONE, Mode

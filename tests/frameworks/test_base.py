@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from interpose import Confirm, Deny, FrameworkLimitError
-from interpose.driving import drive
-from interpose.ledger import search
-from interpose.store.protocols import Query
-from interpose.surfaces.frameworks.facts import FrameworkFacts
-from interpose.surfaces.frameworks.guarding import FrameworkCall, FrameworkGuard, Result, RunWith, Told
-from interpose.types import Transform
+from interpose.core.driving import drive
+from interpose.core.types import Transform
+from interpose.doors.frameworks.facts import FrameworkFacts
+from interpose.doors.frameworks.guarding import FrameworkCall, FrameworkGuard, Result, RunWith, Told
+from interpose.record.ledger import search
+from interpose.record.store.protocols import Query
 from tests.frameworks import plain_driver
 from tests.frameworks.behaviours import BEHAVIOURS, Behaviour, Play
 from tests.frameworks.interceptors import HIDDEN, SECRET, Saying, by_text, engine_of, hiding
 from tests.frameworks.playing import Mode
-from tests.servers import service_in
+from tests.support.servers.servers import service_in
 
 MILK = FrameworkCall(name="note", arguments={"text": "milk"})
 
@@ -87,8 +87,8 @@ def test_what_runs_is_a_copy_that_nobody_else_can_change() -> None:
 
 def test_a_service_records_and_asks_as_its_configuration_says(tmp_path: Path) -> None:
     """With `approvals.ask: queue` the framework does not ask, whatever it could."""
-    from interpose.config.settings import Config
-    from tests.servers import answered_by_token
+    from interpose.core.config.settings import Config
+    from tests.support.servers.servers import answered_by_token
 
     rules = 'version: 1\nrules:\n  - {id: ask, on: {tools: ["*note"]}, when: "true", action: ask, message: "Really?"}\n'
     ways = {"host": "AskPerson", "queue": "Told", "refuse": "Told"}

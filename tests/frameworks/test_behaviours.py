@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from interpose.errors import FrameworkLimitError
+from interpose.core.errors import FrameworkLimitError
 from tests.frameworks.behaviours import BEHAVIOURS, Behaviour, Play
 from tests.frameworks.interceptors import engine_of
 from tests.frameworks.known import PRESENT, KnownFramework

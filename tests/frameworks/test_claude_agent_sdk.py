@@ -13,9 +13,9 @@ pytest.importorskip("claude_agent_sdk", reason="run by scripts/frameworks")
 from claude_agent_sdk import ClaudeAgentOptions, create_sdk_mcp_server, query, tool
 
 from interpose import Deny, Transform
-from interpose.flow.hosted import OTHER_ARGUMENTS
+from interpose.core.types import ToolCall, ToolOutcome, Verdict
+from interpose.engine.flow.hosted import OTHER_ARGUMENTS
 from interpose.frameworks.claude_agent_sdk import guard
-from interpose.types import ToolCall, ToolOutcome, Verdict
 from tests.frameworks.fake_claude import FakeClaude, results_of
 from tests.frameworks.interceptors import HIDDEN, SECRET, Saying, engine_of, hiding, raising
 

@@ -31,9 +31,9 @@ from crewai.hooks.tool_hooks import ToolCallHookContext, run_after_tool_call_hoo
 from crewai.tools import BaseTool
 
 from interpose import Confirm, Deny, FrameworkLimitError
+from interpose.core.types import Allow, Transform
+from interpose.doors.frameworks.guarding import FrameworkGuard
 from interpose.frameworks.crewai import guard
-from interpose.surfaces.frameworks.guarding import FrameworkGuard
-from interpose.types import Allow, Transform
 from tests.frameworks.interceptors import (
     HIDDEN,
     OTHER_WORDS,

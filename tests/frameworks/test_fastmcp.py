@@ -28,8 +28,8 @@ from mcp.types import (
 )
 
 from interpose import Confirm, Deny
+from interpose.core.types import Allow
 from interpose.frameworks.fastmcp import guard
-from interpose.types import Allow
 from tests.frameworks.behaviours import BEHAVIOURS, Behaviour, Play
 from tests.frameworks.drivers import fastmcp as driver
 from tests.frameworks.interceptors import HIDDEN, INSTEAD, SECRET, Saying, engine_of, hiding, replacing

@@ -22,8 +22,8 @@ from google.genai import types
 from pydantic import BaseModel
 
 from interpose import Confirm, Deny, Engine, FrameworkLimitError, RefusedError, Transform, create_interceptor_registry
+from interpose.core.types import Allow
 from interpose.frameworks.google_adk import PAYLOAD, guard
-from interpose.types import Allow
 from tests.frameworks.drivers.google_adk import ScriptedModel, responses
 from tests.frameworks.interceptors import HIDDEN, SECRET, Saying, engine_of, hiding
 

@@ -17,8 +17,8 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, Send, interrupt
 
 from interpose import Confirm, Deny, FrameworkLimitError
+from interpose.core.types import Allow
 from interpose.frameworks.langchain import guard
-from interpose.types import Allow
 from tests.frameworks.drivers.langchain import ScriptedModel
 from tests.frameworks.interceptors import HIDDEN, INSTEAD, SECRET, Saying, engine_of, hiding, replacing
 

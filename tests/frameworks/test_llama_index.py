@@ -27,8 +27,8 @@ from llama_index.core.workflow import (
 from msgspec.structs import replace
 
 from interpose import Confirm, Deny, Engine, FrameworkLimitError, create_interceptor_registry
+from interpose.core.types import Allow, Transform
 from interpose.frameworks.llama_index import guard
-from interpose.types import Allow, Transform
 from tests.frameworks.drivers.llama_index import ScriptedModel, called, results
 from tests.frameworks.interceptors import HIDDEN, REASON, SECRET, Saying, engine_of, hiding
 

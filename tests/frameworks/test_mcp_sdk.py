@@ -30,8 +30,8 @@ from mcp.types import (
 )
 
 from interpose import Confirm, Deny
+from interpose.core.types import Allow
 from interpose.frameworks.mcp_sdk import guard
-from interpose.types import Allow
 from tests.frameworks.behaviours import BEHAVIOURS, Behaviour, Play
 from tests.frameworks.drivers import mcp_sdk as driver
 from tests.frameworks.interceptors import HIDDEN, INSTEAD, SECRET, Saying, engine_of, hiding, replacing

@@ -16,8 +16,8 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from pydantic import BaseModel
 
 from interpose import Confirm, Deny, FrameworkLimitError
+from interpose.core.types import Allow
 from interpose.frameworks.openai_agents import guard, question
-from interpose.types import Allow
 from tests.frameworks.interceptors import HIDDEN, SECRET, Saying, engine_of, hiding
 
 pytestmark = pytest.mark.filterwarnings("default")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.frameworks.known import PRESENT, ROOT, KnownFramework
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

@@ -28,8 +28,8 @@ from pydantic_ai.native_tools import WebSearchTool
 from pydantic_ai.tools import ToolDefinition
 
 from interpose import Confirm, Deny, FrameworkLimitError, RefusedError, Transform
+from interpose.core.types import Allow
 from interpose.frameworks.pydantic_ai import METADATA, guard
-from interpose.types import Allow
 from tests.frameworks.interceptors import HIDDEN, SECRET, Saying, engine_of, hiding
 
 pytestmark = pytest.mark.filterwarnings("default")

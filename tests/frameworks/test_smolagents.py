@@ -13,8 +13,8 @@ from smolagents import CodeAgent, LocalPythonExecutor, LogLevel, Tool, ToolCalli
 from smolagents.local_python_executor import CodeOutput, PythonExecutor
 
 from interpose import Deny, FrameworkLimitError
+from interpose.core.types import Allow, Transform
 from interpose.frameworks.smolagents import guard
-from interpose.types import Allow, Transform
 from tests.frameworks.behaviours import BEHAVIOURS, Behaviour, Play
 from tests.frameworks.drivers import smolagents as driver
 from tests.frameworks.drivers.smolagents import Noting, ScriptedModel, called, told

@@ -24,8 +24,8 @@ from strands.session.file_session_manager import FileSessionManager
 from strands.tools.executors import SequentialToolExecutor
 
 from interpose import Confirm, Deny, Engine, FrameworkLimitError, Transform, create_interceptor_registry
+from interpose.core.types import Allow
 from interpose.frameworks.strands import guard
-from interpose.types import Allow
 from tests.frameworks.drivers.strands import ScriptedModel, results
 from tests.frameworks.interceptors import HIDDEN, SECRET, Saying, engine_of, hiding
 
@@ -310,7 +310,7 @@ def test_what_a_tool_yields_is_judged_with_its_result(note: str, after: Any, pie
 
 
 def test_a_tool_that_yields_without_end_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interpose.surfaces.frameworks.strands.MOST_PIECES", 1)
+    monkeypatch.setattr("interpose.doors.frameworks.strands.MOST_PIECES", 1)
     heard = Saying(lambda _outcome: Allow())
     model = calling("search", text="milk")
     streamed(agent_of(model, search, plugins=[guard(engine=engine_of(after=heard))]))

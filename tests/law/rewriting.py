@@ -14,7 +14,7 @@ from multiprocessing import Pool
 
 from msgspec import Struct
 
-from interpose.guards.command_safety_guard import CommandSafetyGuard
+from interpose.rules.guards.command_safety_guard import CommandSafetyGuard
 
 CWD, HOME = "/workspace/project", "/home/dev"
 GUARD = CommandSafetyGuard(home=HOME)

@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from interpose.driving import Failure, Flow, Work
-from interpose.interceptor import Registration
-from interpose.pipeline import decide
-from interpose.registration import registration
-from interpose.types import Allow, Confirm, Deny, Finding, Report, Transform
+from interpose.core.driving import Failure, Flow, Work
+from interpose.core.interceptor import Registration
+from interpose.core.pipeline import decide
+from interpose.core.registration import registration
+from interpose.core.types import Allow, Confirm, Deny, Finding, Report, Transform
 from tests.law.reference import Answer, Said, Spec
 
 ALLOW = Allow()

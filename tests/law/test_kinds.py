@@ -11,10 +11,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpose.call_kinds.covering import effects_of, outside, outside_effects
-from interpose.call_kinds.kind_values import NEVER, EffectBound
-from interpose.call_kinds.offered_kinds import offered
-from interpose.types import Context, Effect, FrozenDict, ToolCall
+from interpose.core.types import Context, Effect, FrozenDict, ToolCall
+from interpose.people.widenings.covering import effects_of, outside, outside_effects
+from interpose.people.widenings.kind_values import NEVER, EffectBound
+from interpose.people.widenings.offered_kinds import offered
 
 CWD = "/srv/work"
 NAMES = ("a", "b", "x.1", ".hidden", "..", "-r", "", "a b", "ａ", "a\n")

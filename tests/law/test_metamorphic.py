@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interpose.guards.command_safety_guard import CommandSafetyGuard, Judgement
+from interpose.rules.guards.command_safety_guard import CommandSafetyGuard, Judgement
 
 CWD, HOME = "/workspace/project", "/home/dev"
 GUARD = CommandSafetyGuard(home=HOME)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpose.guards.security_audit import SecurityAudit
-from interpose.paths import FileSystem, Lexical, Lookup
-from interpose.types import Allow, Confirm, Context, Deny, ToolCall
+from interpose.core.types import Allow, Confirm, Context, Deny, ToolCall
+from interpose.effects.paths import FileSystem, Lexical, Lookup
+from interpose.rules.guards.security_audit import SecurityAudit
 
 FILES = [
     "home/.ssh/id_rsa", "home/.aws/credentials", "home/.netrc", "home/.bashrc", "home/.config/interpose/config.yaml",

@@ -27,10 +27,10 @@ SOURCE = ROOT / "src" / "interpose"
 MODULES = ("pipeline.py", "engine.py", "flow/*.py", "guards/*.py", "approvals/*.py")
 WHOLE = (
     (
-        "tests/seeds", "tests/unit/test_engine.py", "tests/unit/test_halves.py", "tests/unit/test_reports.py",
-        "tests/unit/flow", "tests/unit/guards", "tests/unit/approvals", "tests/faults/test_corridor_attacks.py",
+        "tests/seeds", "tests/unit/engine/test_engine.py", "tests/unit/engine/test_halves.py", "tests/unit/engine/test_reports.py",
+        "tests/unit/engine/flow", "tests/unit/rules/guards", "tests/unit/people/approvals", "tests/faults/test_corridor_attacks.py",
     ),
-    ("tests/law", "tests/cases", "tests/unit/surfaces", "tests/e2e/corridor"),
+    ("tests/law", "tests/cases", "tests/unit/doors", "tests/e2e/corridor"),
     # What surfaces do as processes, or with them.
     ("tests/e2e/hook_clients", "tests/e2e/test_openapi.py", "tests/e2e/test_stdio_links.py"),
 )  # fmt: skip

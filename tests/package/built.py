@@ -14,7 +14,7 @@ from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 EPOCH = "1700000000"

@@ -26,7 +26,7 @@ from tests.e2e.agents.fetch import FetchError, cache, fetched, name_of
 from tests.e2e.agents.known import AGENTS, Around, Started
 from tests.package.built import build
 from tests.package.remains import processes_of, remains
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 AGENT = next(agent for agent in AGENTS if agent.host == "claude-code")
 SETTINGS = ".claude/settings.json"

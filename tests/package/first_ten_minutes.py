@@ -42,7 +42,7 @@ from tests.package.first_hour import (
     run_offline,
     say,
 )
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 PACKAGE = name_of(AGENT.packages[0])
 PROGRAM = "tests.package.first_ten_minutes"

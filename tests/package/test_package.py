@@ -15,16 +15,16 @@ import pytest
 from msgspec import Struct
 
 from interpose import __version__
-from interpose.command_line import VERBS, spelled_now, verb_of
+from interpose.effects.ourselves.command_line import VERBS, spelled_now, verb_of
 from tests.package.built import ROOT, Packages, build, environment, unpacked
 from tests.package.contents import problems
 from tests.package.trial import USES, Trial, Use, documented, is_documented
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 EXTRAS = {
-    "judge": "interpose.policy.judge.http_transport",
-    "postgres": "interpose.store.postgres",
-    "otel": "interpose.observability.telemetry",
+    "judge": "interpose.rules.policy.judge.http_transport",
+    "postgres": "interpose.record.store.postgres",
+    "otel": "interpose.composition.observability.telemetry",
 }
 """What each extra is for: a module that needs it."""
 

@@ -15,7 +15,7 @@ from typing import Self
 from msgspec import Struct
 
 from tests.package.built import ROOT
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 AGENT = "claude-code"
 ASKED = "git push --force origin feature"

@@ -20,7 +20,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from interpose.formats.yaml_text import Document, YamlError, read_yaml
+from interpose.core.formats.yaml_text import Document, YamlError, read_yaml
 
 ROOT = Path(__file__).parents[2]
 ROWS = Path(__file__).with_name("rows.yaml")

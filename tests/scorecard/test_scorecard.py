@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.hooked import until
 from tests.scorecard.__main__ import main
 from tests.scorecard.page import PAGE, write_page
 from tests.scorecard.results import RowRuns, Run, judge, load_results, refresh_outcomes
 from tests.scorecard.rows import Figure, LongForm, Row, RowsError, find_missing_parts, load_rows
 from tests.scorecard.running import Commands, count_tests, read_figures, run_long, run_short
+from tests.support.hosts.hooked import until
 
 CARD = load_rows()
 HEAD = "sections:\n  - title: Some\n    rows:\n"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.case_files import read_cases
+from tests.support.case_files import read_cases
 
 PROMISES = Path(__file__).with_name("promises.yaml")
 SYSTEMS = {

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from interpose.service.service import Service
-from interpose.surfaces.http import all_routes
-from tests.governed_agents import Claude, opened
-from tests.seeded_sessions import FILE
-from tests.servers import Running, running, trusting
+from interpose.composition.service.service import Service
+from interpose.doors.http import all_routes
+from tests.support.governance.governed_agents import Claude, opened
+from tests.support.governance.seeded_sessions import FILE
+from tests.support.servers.servers import Running, running, trusting
 
 
 @pytest.fixture

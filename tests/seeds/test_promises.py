@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from interpose import TOOL_GROUPS, Context, Engine, ToolCall, Verdict, create_interceptor_registry
-from interpose.guards.command_safety_guard import CommandSafetyGuard
-from interpose.guards.security_audit import SecurityAudit
-from interpose.paths import Lexical
+from interpose.effects.paths import Lexical
+from interpose.rules.guards.command_safety_guard import CommandSafetyGuard
+from interpose.rules.guards.security_audit import SecurityAudit
 from tests.seeds.compatibility import SYSTEMS, page, promises
 
 ROOT = Path(__file__).parents[2]

@@ -13,22 +13,22 @@ import yaml
 from msgspec.structs import replace
 
 from interpose import Context, RefusedError, open_engine
-from interpose.build import open_service
-from interpose.cli import main
-from interpose.config.load import load
-from interpose.driving import drive
-from interpose.ledger import ran_unapproved, search
-from interpose.service.service import Service
-from interpose.store.protocols import Query
-from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.event_answer import answer
-from interpose.surfaces.http import all_routes
-from interpose.surfaces.http_server.messages import Role
-from interpose.surfaces.http_server.trust import Trust
-from interpose.types import ToolCall
-from tests.governed_agents import Claude, opened, text_of_reply
-from tests.seeded_sessions import BUILDER, FILE, READ, TASK, WRITE, kept, log_of, refused
-from tests.servers import JSON, Running, bearer, config_in, running, trusting
+from interpose.composition.build import open_service
+from interpose.composition.service.service import Service
+from interpose.core.config.load import load
+from interpose.core.driving import drive
+from interpose.core.types import ToolCall
+from interpose.doors.cli import main
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.event_answer import answer
+from interpose.doors.http import all_routes
+from interpose.doors.http_server.messages import Role
+from interpose.doors.http_server.trust import Trust
+from interpose.record.ledger import ran_unapproved, search
+from interpose.record.store.protocols import Query
+from tests.support.governance.governed_agents import Claude, opened, text_of_reply
+from tests.support.governance.seeded_sessions import BUILDER, FILE, READ, TASK, WRITE, kept, log_of, refused
+from tests.support.servers.servers import JSON, Running, bearer, config_in, running, trusting
 
 
 def asked(server: Running, path: str, **body: Any) -> Any:
@@ -439,7 +439,7 @@ def test_the_reminder_is_told_after_a_compaction(claude: Claude) -> None:
 
 def test_the_log_rotates(tmp_path: Path) -> None:
     """`Logging with rotation`: by size, with archives."""
-    from interpose.governance.governance_log import GovernanceLog, LogEvent
+    from interpose.rules.governance.governance_log import GovernanceLog, LogEvent
 
     log = GovernanceLog(tmp_path / "governance.log", max_bytes=2_000, archives=3)
     for number in range(200):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from interpose.ledger import search
-from interpose.service.service import Service
-from interpose.store.protocols import Query
-from tests.governed_agents import Claude, opened, text_of_reply
-from tests.seeded_sessions import FILE, READ, TASK, age, kept, log_of, refused
-from tests.servers import Running, bearer
+from interpose.composition.service.service import Service
+from interpose.record.ledger import search
+from interpose.record.store.protocols import Query
+from tests.support.governance.governed_agents import Claude, opened, text_of_reply
+from tests.support.governance.seeded_sessions import FILE, READ, TASK, age, kept, log_of, refused
+from tests.support.servers.servers import Running, bearer
 
 # --- Sessions ---------------------------------------------------------------------------------------------------------
 

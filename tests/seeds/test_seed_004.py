@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from interpose import __version__
-from interpose.config.load import load
-from interpose.config.settings import InterceptorSettings, InterceptSettings
-from interpose.ledger.formats import intercept_entries
-from interpose.ledger.record import search
-from interpose.service.service import Service
-from interpose.store.protocols import Query
-from interpose.surfaces.http import intercept
-from tests.judges import openai_text, send, serving
-from tests.servers import JSON, Running, running, service_in
+from interpose.composition.service.service import Service
+from interpose.core.config.load import load
+from interpose.core.config.settings import InterceptorSettings, InterceptSettings
+from interpose.doors.http import intercept
+from interpose.record.ledger.formats import intercept_entries
+from interpose.record.ledger.record import search
+from interpose.record.store.protocols import Query
+from tests.support.peers.judges import openai_text, send, serving
+from tests.support.servers.servers import JSON, Running, running, service_in
 
 PATH = "/api/v1/intercept"
 

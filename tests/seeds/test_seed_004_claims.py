@@ -11,15 +11,15 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from interpose.config.settings import ServerLimits
-from interpose.ledger.formats import intercept_entries, maybe_dont_entry
-from interpose.ledger.record import Record, search
-from interpose.service.service import Service
-from interpose.store.protocols import Query
-from interpose.surfaces.http import intercept
-from interpose.types import Claims, Context
+from interpose.composition.service.service import Service
+from interpose.core.config.settings import ServerLimits
+from interpose.core.types import Claims, Context
+from interpose.doors.http import intercept
+from interpose.record.ledger.formats import intercept_entries, maybe_dont_entry
+from interpose.record.ledger.record import Record, search
+from interpose.record.store.protocols import Query
 from tests.seeds.test_seed_004 import CURL, PATH, curl
-from tests.servers import JSON, TOKENS, Running, running, service_in, trusting
+from tests.support.servers.servers import JSON, TOKENS, Running, running, service_in, trusting
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from interpose.store import open_store
-from interpose.store.protocols import Store
-from tests.postgres import Server
+from interpose.record.store import open_store
+from interpose.record.store.protocols import Store
+from tests.support.servers.postgres import Server
 
 
 class UnsyncedConnection(sqlite3.Connection):

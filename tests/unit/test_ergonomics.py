@@ -25,8 +25,8 @@ from interpose import (
     add_builtin_interceptors,
     create_interceptor_registry,
 )
-from interpose.config.builtins import BUILTINS
-from interpose.guards import AuditLog, ConditionalPermission, FileSecurity, InputSanitizer, Metrics
+from interpose.core.config.builtins import BUILTINS
+from interpose.rules.guards import AuditLog, ConditionalPermission, FileSecurity, InputSanitizer, Metrics
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.growth import grows_linearly
+from tests.support.timing.growth import grows_linearly
 
 
 def _touch(times: int) -> int:

@@ -40,7 +40,7 @@ from interpose import (
     create_interceptor_registry,
     format_event,
 )
-from interpose.flow.wire_log import WireLog
+from interpose.engine.flow.wire_log import WireLog
 
 LS = ToolCall("exec", {"command": "ls"}, "call-1")
 

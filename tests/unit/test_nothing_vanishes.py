@@ -22,9 +22,9 @@ from interpose import (
     ToolCall,
     create_interceptor_registry,
 )
-from interpose.driving import drive_in_server
-from interpose.errors import InterceptError
-from tests.hostile import INTERRUPTS
+from interpose.core.driving import drive_in_server
+from interpose.core.errors import InterceptError
+from tests.support.hostile import INTERRUPTS
 
 LS = ToolCall("exec", {"command": "ls"})
 

@@ -23,7 +23,7 @@ from interpose import (
     Transform,
     create_interceptor_registry,
 )
-from interpose.driving import drive
+from interpose.core.driving import drive
 
 CALL = ToolCall("Bash", {"command": "ls"}, "id-1", Context(session_id="s"))
 

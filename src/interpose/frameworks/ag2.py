@@ -1,5 +1,5 @@
 """AG2. See `interpose help ag2`."""
 
-from interpose.surfaces.frameworks.ag2 import InterposeTurn, guard
+from interpose.doors.frameworks.ag2 import InterposeTurn, guard
 
 __all__ = ["InterposeTurn", "guard"]

@@ -1,5 +1,5 @@
 """Microsoft Agent Framework. See `interpose help agent-framework`."""
 
-from interpose.surfaces.frameworks.agent_framework import METADATA, guard
+from interpose.doors.frameworks.agent_framework import METADATA, guard
 
 __all__ = ["METADATA", "guard"]

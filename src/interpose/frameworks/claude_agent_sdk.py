@@ -1,5 +1,5 @@
 """Claude Agent SDK. See `interpose help claude-agent-sdk`."""
 
-from interpose.surfaces.frameworks.claude_agent_sdk import guard
+from interpose.doors.frameworks.claude_agent_sdk import guard
 
 __all__ = ["guard"]

@@ -1,5 +1,5 @@
 """CrewAI. See `interpose help crewai`."""
 
-from interpose.surfaces.frameworks.crewai import InterposeHooks, guard
+from interpose.doors.frameworks.crewai import InterposeHooks, guard
 
 __all__ = ["InterposeHooks", "guard"]

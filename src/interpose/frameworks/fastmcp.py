@@ -1,5 +1,5 @@
 """FastMCP. See `interpose help fastmcp`."""
 
-from interpose.surfaces.frameworks.fastmcp import InterposeFastMCPMiddleware, guard
+from interpose.doors.frameworks.fastmcp import InterposeFastMCPMiddleware, guard
 
 __all__ = ["InterposeFastMCPMiddleware", "guard"]

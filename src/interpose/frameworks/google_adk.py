@@ -1,5 +1,5 @@
 """Google ADK. See `interpose help google-adk`."""
 
-from interpose.surfaces.frameworks.google_adk import PAYLOAD, InterposePlugin, guard
+from interpose.doors.frameworks.google_adk import PAYLOAD, InterposePlugin, guard
 
 __all__ = ["PAYLOAD", "InterposePlugin", "guard"]

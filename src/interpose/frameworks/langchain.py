@@ -1,5 +1,5 @@
 """LangChain and LangGraph. See `interpose help langchain`."""
 
-from interpose.surfaces.frameworks.langchain import InterposeMiddleware, guard
+from interpose.doors.frameworks.langchain import InterposeMiddleware, guard
 
 __all__ = ["InterposeMiddleware", "guard"]

@@ -1,5 +1,5 @@
 """LlamaIndex. See `interpose help llama-index`."""
 
-from interpose.surfaces.frameworks.llama_index import guard
+from interpose.doors.frameworks.llama_index import guard
 
 __all__ = ["guard"]

@@ -1,5 +1,5 @@
 """The official MCP Python SDK, for servers. See `interpose help mcp-sdk`."""
 
-from interpose.surfaces.frameworks.mcp_sdk import InterposeServerMiddleware, guard
+from interpose.doors.frameworks.mcp_sdk import InterposeServerMiddleware, guard
 
 __all__ = ["InterposeServerMiddleware", "guard"]

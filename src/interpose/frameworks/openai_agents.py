@@ -1,5 +1,5 @@
 """OpenAI Agents SDK. See `interpose help openai-agents`."""
 
-from interpose.surfaces.frameworks.openai_agents import guard, question
+from interpose.doors.frameworks.openai_agents import guard, question
 
 __all__ = ["guard", "question"]

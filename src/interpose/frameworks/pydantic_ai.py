@@ -1,5 +1,5 @@
 """Pydantic AI. See `interpose help pydantic-ai`."""
 
-from interpose.surfaces.frameworks.pydantic_ai import METADATA, InterposeCapability, guard
+from interpose.doors.frameworks.pydantic_ai import METADATA, InterposeCapability, guard
 
 __all__ = ["METADATA", "InterposeCapability", "guard"]

@@ -1,5 +1,5 @@
 """smolagents, tool-calling agents and code agents. See `interpose help smolagents`."""
 
-from interpose.surfaces.frameworks.smolagents import guard
+from interpose.doors.frameworks.smolagents import guard
 
 __all__ = ["guard"]

@@ -1,5 +1,5 @@
 """Strands Agents. See `interpose help strands`."""
 
-from interpose.surfaces.frameworks.strands import InterposeAgentPlugin, guard
+from interpose.doors.frameworks.strands import InterposeAgentPlugin, guard
 
 __all__ = ["InterposeAgentPlugin", "guard"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.events import HostFacts
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.events import HostFacts
 from tests.e2e.agents import faults
 from tests.e2e.agents.dialects import ToolUse
 from tests.e2e.agents.home import Home, Run

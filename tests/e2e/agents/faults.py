@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.e2e.agents.home import Home
 from tests.e2e.processes import ServerProcess
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 Fault = Callable[[Home], AbstractContextManager[None]]
 

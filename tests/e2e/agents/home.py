@@ -17,7 +17,7 @@ from typing import Any, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
 from tests.e2e import terminals
 from tests.e2e.agents import mcp_server
 from tests.e2e.agents.dialects import ToolUse, Turn
@@ -25,7 +25,7 @@ from tests.e2e.agents.fake_model import FakeModel
 from tests.e2e.agents.known import Agent, Around, Started
 from tests.e2e.agents.terminal import Terminal
 from tests.e2e.processes import clean_environment
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 LONGEST_SCREEN, STARTS_IN, ANSWERS_IN = 120.0, 60.0, 8.0
 """Seconds for a run in a terminal: at most, until the model is first asked, and from then until something moves."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.events import HostFacts
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.events import HostFacts
 from tests.e2e.agents import faults
 from tests.e2e.agents.behaviours import ASKED, Seen
 from tests.e2e.agents.dialects import ToolUse

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
 from tests.e2e.agents.behaviours import DENIED, POLICY
 from tests.e2e.agents.home import Home, Run
 from tests.e2e.agents.known import Agent

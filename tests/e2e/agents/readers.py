@@ -8,12 +8,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.agents.agent import Looseness
-from interpose.config.load import load
-from interpose.install.apply import apply
-from interpose.install.places import InstallTarget
-from interpose.install.plan import plan_install
-from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.core.config.load import load
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.install.apply import apply
+from interpose.doors.hooks.install.places import InstallTarget
+from interpose.doors.hooks.install.plan import plan_install
+from interpose.effects.agents.agent import Looseness
 from tests.e2e.agents.behaviours import DENIED
 from tests.e2e.agents.home import Home
 from tests.e2e.agents.known import Agent

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 
 class Terminal:

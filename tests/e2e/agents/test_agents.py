@@ -17,8 +17,8 @@ import pytest
 from msgspec.structs import replace
 
 from interpose import Engine, ToolCall, create_interceptor_registry
-from interpose.build import add_policy
-from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.composition.build import add_policy
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
 from tests.e2e.agents import mcp_server
 from tests.e2e.agents.behaviours import COLUMNS, ORIGINAL, POLICY, SCENARIOS, SECRET, Check, Seen, Step, as_known
 from tests.e2e.agents.dialects import ToolUse, text_of
@@ -27,7 +27,7 @@ from tests.e2e.agents.home import Run
 from tests.e2e.agents.known import AGENTS
 from tests.e2e.agents.modes import MODES, SAYS_ASK, WISHES, AgentMode, Trial, judged, modes_in, trials
 from tests.e2e.agents.terminal import Terminal
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 STEPS = (ToolUse("first", {"a": 1}), ToolUse("second", {"b": "x"}))
 

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from interpose.agents.off_flags import off_flags_in
-from interpose.agents.off_variables import off_in_environment
-from interpose.agents.switch_reader import found_switches
+from interpose.effects.agents.off_flags import off_flags_in
+from interpose.effects.agents.off_variables import off_in_environment
+from interpose.effects.agents.switch_reader import found_switches
 from tests.e2e.agents.home import Home
 from tests.e2e.agents.known import AGENTS
 from tests.e2e.agents.off_switches import MARK, ROWS, SeenSwitch, SwitchRow, run_rows, table, turn_off

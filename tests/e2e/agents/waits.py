@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
 from tests.e2e.agents.behaviours import POLICY, Seen
 from tests.e2e.agents.home import Home, Run
 from tests.e2e.agents.known import Agent

@@ -12,7 +12,7 @@ from tests.e2e.corridor.calls import Case
 from tests.e2e.corridor.differences import Difference, difference, kind_of
 from tests.e2e.corridor.doors import Decided, Door, Told, decided_by_engine, of_record, session_of
 from tests.e2e.corridor.world import World
-from tests.patience import PATIENCE
+from tests.support.timing.patience import PATIENCE
 
 _AGENTS = {"hook openclaw": "main"}
 """Doors whose events name the main agent, too: their reasons call it by its name."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from msgspec import Struct
 
-from interpose.build import open_service
-from interpose.config.load import load
-from interpose.service.service import Service
+from interpose.composition.build import open_service
+from interpose.composition.service.service import Service
+from interpose.core.config.load import load
 from tests.e2e.corridor.world import World, opened
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
 from tests.e2e.corridor.doors import Decided
 
 Kind = Literal["allow", "rewrite", "ask", "rewrite and ask", "deny", "spent"]

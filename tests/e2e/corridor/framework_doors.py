@@ -14,8 +14,8 @@ import pytest
 from mcp import Client
 from mcp.server.mcpserver import MCPServer
 
-from interpose.driving import drive
-from interpose.surfaces.frameworks.guarding import AskPerson, FrameworkCall, RunWith
+from interpose.core.driving import drive
+from interpose.doors.frameworks.guarding import AskPerson, FrameworkCall, RunWith
 from tests.e2e.corridor.calls import SERVER_TOOLS, Case
 from tests.e2e.corridor.doors import Told, session_of, told_of_text
 from tests.e2e.corridor.world import World
@@ -119,11 +119,11 @@ class ClaudeSdkDoor(FrameworkDoor):
             sdk = ModuleType("claude_agent_sdk")
             sdk.HookMatcher = _HookMatcher  # type: ignore[attr-defined]  # a module that is made here
             patch.setitem(sys.modules, "claude_agent_sdk", sdk)
-            for module in ("interpose.surfaces.frameworks.claude_agent_sdk", "interpose.frameworks.claude_agent_sdk"):
+            for module in ("interpose.doors.frameworks.claude_agent_sdk", "interpose.frameworks.claude_agent_sdk"):
                 patch.delitem(sys.modules, module, raising=False)
             adapter = importlib.import_module("interpose.frameworks.claude_agent_sdk")
             (matcher,) = adapter.guard(**self.options)["PreToolUse"]
-            for module in ("interpose.surfaces.frameworks.claude_agent_sdk", "interpose.frameworks.claude_agent_sdk"):
+            for module in ("interpose.doors.frameworks.claude_agent_sdk", "interpose.frameworks.claude_agent_sdk"):
                 patch.delitem(sys.modules, module)
         (callback,) = matcher.hooks
         return [asyncio.run(self._put(callback, case)) for case in cases]

@@ -144,7 +144,7 @@ class Check(LibraryDoor):
 
 _EXPLAIN = """
 import json, sys
-from interpose.cli import main
+from interpose.doors.cli import main
 for words in json.loads(sys.argv[1]):
     main(["explain", "--json", *words])
 """
@@ -176,7 +176,7 @@ def _told(case: Case, said: dict[str, Any]) -> Told:
 
 _DRY_RUN = """
 import contextlib, io, json, shlex, sys
-from interpose.cli import main
+from interpose.doors.cli import main
 told = []
 for command in json.loads(sys.argv[1]):
     out = io.StringIO()

@@ -13,9 +13,9 @@ from typing import Any, Literal, Self
 from tests.e2e.corridor.calls import SCOUT, SERVER_TOOLS, Case
 from tests.e2e.corridor.doors import Told, session_of, texts_in, told_of_text
 from tests.e2e.corridor.world import World
-from tests.model_clients import CLIENTS
-from tests.model_site import ModelServer, Said
-from tests.patience import PATIENCE
+from tests.support.peers.model_clients import CLIENTS
+from tests.support.peers.model_site import ModelServer, Said
+from tests.support.timing.patience import PATIENCE
 
 BOX = "box"
 """The server behind the gateway."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from interpose import open_engine
-from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
 from tests.e2e.corridor.calls import BUDGET_CASES, CASES, GOVERNED_CASES, Case
 from tests.e2e.corridor.comparing import disagreements
 from tests.e2e.corridor.conftest import Place
@@ -25,7 +25,7 @@ from tests.e2e.corridor.framework_doors import ClaudeSdkDoor, FrameworkDoor, Mcp
 from tests.e2e.corridor.library_doors import Check, DryRun, EngineElsewhere, Explain, GuardedFunction, ToolByName
 from tests.e2e.corridor.process_doors import MODELS, GatewayDoor, InterceptorDoor, ProxyDoor, ProxyProgram
 from tests.e2e.corridor.wire_doors import Events, Hook, Intercept, Validate
-from tests.model_site import ModelServer
+from tests.support.peers.model_site import ModelServer
 
 ROOT = Path(__file__).parents[3]
 Opening = Callable[[Place, Path], Iterator[Door]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from interpose import Context, ToolCall, open_engine
-from interpose.build import open_service
-from interpose.config.load import load
+from interpose.composition.build import open_service
+from interpose.core.config.load import load
 from tests.e2e.corridor.conftest import Place
 
 

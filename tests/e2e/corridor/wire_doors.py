@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import Any, Literal
 from urllib.parse import unquote
 
-from interpose.driving import drive
-from interpose.service.service import Service
-from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.event_answer import answer
-from interpose.surfaces.hosts.events import Reply
-from tests import hosting
+from interpose.composition.service.service import Service
+from interpose.core.driving import drive
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from interpose.doors.hooks.hosts.event_answer import answer
+from interpose.doors.hooks.hosts.events import Reply
 from tests.e2e.corridor.calls import Case
 from tests.e2e.corridor.differences import ASKING
 from tests.e2e.corridor.doors import Told, session_of, texts_in
 from tests.e2e.corridor.world import World
+from tests.support.servers import hosting
 
 
 class ServerDoor:

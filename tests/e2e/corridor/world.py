@@ -19,8 +19,8 @@ from msgspec import Struct
 from interpose import reset_global_interceptors
 from tests.e2e.corridor.calls import GOVERNANCE, PLUGIN, PROJECT_RULES, SCOUT, SETTINGS, USER_RULES
 from tests.e2e.processes import ServerProcess, clean_environment
-from tests.patience import PATIENCE
-from tests.unit.test_plugins import distribution
+from tests.support.timing.patience import PATIENCE
+from tests.unit.composition.test_plugins import distribution
 
 SHELL_SERVER = Path(__file__).parents[1] / "mcp_servers" / "echo_server.py"
 ROWS = 1000

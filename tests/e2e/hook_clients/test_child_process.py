@@ -11,8 +11,8 @@ from time import monotonic
 
 import pytest
 
-from interpose.surfaces.hook_clients import child_process
-from interpose.surfaces.hook_clients.child_process import ChildError, Send, start_in_child
+from interpose.doors.hooks.clients import child_process
+from interpose.doors.hooks.clients.child_process import ChildError, Send, start_in_child
 
 
 @pytest.mark.parametrize("data", [b"", b"yes", b"+:-" * 100_000], ids=["nothing", "a word", "more than a pipe holds"])

@@ -12,11 +12,11 @@ from time import time
 
 import pytest
 
-from interpose.surfaces.hook_clients.client_files import LONGEST
-from interpose.surfaces.hook_clients.fail_open_log import spool_of
-from interpose.surfaces.hook_clients.programs.socket_client import STALLED_SECONDS, stalled_file
-from tests.hooked import PROOF, TOKEN, Hooks, StandIn, answer_bytes, event_of, saying
-from tests.patience import PATIENCE
+from interpose.doors.hooks.clients.client_files import LONGEST
+from interpose.doors.hooks.clients.fail_open_log import spool_of
+from interpose.doors.hooks.clients.programs.socket_client import STALLED_SECONDS, stalled_file
+from tests.support.hosts.hooked import PROOF, TOKEN, Hooks, StandIn, answer_bytes, event_of, saying
+from tests.support.timing.patience import PATIENCE
 
 PATIENT, HASTY = "hooks: {deadline: 120}", "hooks: {deadline: 10}"
 """For those who get an answer, and for those who get none. A busy machine is slow in both."""

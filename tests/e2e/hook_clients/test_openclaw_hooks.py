@@ -12,15 +12,15 @@ from typing import Any, cast
 
 import pytest
 
-from interpose.build import open_service
-from interpose.config.settings import GovernanceSettings
-from interpose.server.hook_routes import routes
-from interpose.service.service import Service
-from interpose.surfaces.hook_clients.plugins import Reach, plugin_files
-from interpose.surfaces.hosts.all_hosts import HOSTS
-from tests import hosting
-from tests.patience import PATIENCE
-from tests.servers import config_in, running
+from interpose.composition.build import open_service
+from interpose.composition.service.service import Service
+from interpose.core.config.settings import GovernanceSettings
+from interpose.doors.hooks.clients.plugins import Reach, plugin_files
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from interpose.doors.server.hook_routes import routes
+from tests.support.servers import hosting
+from tests.support.servers.servers import config_in, running
+from tests.support.timing.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 

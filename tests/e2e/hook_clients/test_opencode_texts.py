@@ -14,18 +14,18 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from interpose.build import open_service
-from interpose.config.settings import GovernanceSettings
-from interpose.governance.session_keeper import SessionKeeper
-from interpose.governance.sessions import GovernedSession
-from interpose.server.hook_routes import routes
-from interpose.service.service import Service
-from interpose.store import open_store
-from interpose.surfaces.hook_clients.plugins import Reach, plugin_files
-from interpose.surfaces.hosts.all_hosts import HOSTS
-from tests import hosting
-from tests.patience import PATIENCE
-from tests.servers import config_in, running
+from interpose.composition.build import open_service
+from interpose.composition.service.service import Service
+from interpose.core.config.settings import GovernanceSettings
+from interpose.doors.hooks.clients.plugins import Reach, plugin_files
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from interpose.doors.server.hook_routes import routes
+from interpose.record.store import open_store
+from interpose.rules.governance.sessions.session_keeper import SessionKeeper
+from interpose.rules.governance.sessions.sessions import GovernedSession
+from tests.support.servers import hosting
+from tests.support.servers.servers import config_in, running
+from tests.support.timing.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 

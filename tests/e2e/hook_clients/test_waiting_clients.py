@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from interpose.surfaces.hook_clients.plugins import Reach, plugin_files
-from interpose.surfaces.hosts.all_hosts import HOSTS
-from tests.hooked import PROOF, Done, Hooks, StandIn, answer_bytes, event_of, saying
-from tests.patience import PATIENCE
+from interpose.doors.hooks.clients.plugins import Reach, plugin_files
+from interpose.doors.hooks.hosts.all_hosts import HOSTS
+from tests.support.hosts.hooked import PROOF, Done, Hooks, StandIn, answer_bytes, event_of, saying
+from tests.support.timing.patience import PATIENCE
 
 CAN_WAIT = "hooks: {deadline: 4, wait: {all: 60}}"
 DENY = b'{"permission":"deny"}'

@@ -1,0 +1,1 @@
+"""The one composition: engines and the service, at start and at every reload."""

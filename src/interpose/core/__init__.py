@@ -1,0 +1,1 @@
+"""The words that all floors share: types, tools, matching, the registry and the pipeline."""

@@ -1,0 +1,1 @@
+"""Answering questions, at a terminal."""

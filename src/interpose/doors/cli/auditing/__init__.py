@@ -1,0 +1,1 @@
+"""Reading the ledger, at a terminal."""

@@ -1,0 +1,1 @@
+"""Setting up the gateway and the proxy."""

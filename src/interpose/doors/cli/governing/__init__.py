@@ -1,0 +1,1 @@
+"""Roles and sessions, at a terminal."""

@@ -1,0 +1,1 @@
+"""Help, completion and the manual page, from the table of verbs."""

@@ -1,0 +1,1 @@
+"""What `install`, `uninstall` and `status` share."""

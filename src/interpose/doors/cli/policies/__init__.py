@@ -1,0 +1,1 @@
+"""What `policy` needs beside its verbs."""

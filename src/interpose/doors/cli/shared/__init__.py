@@ -1,0 +1,1 @@
+"""What many verbs need: printing, closed values, the client of the server."""

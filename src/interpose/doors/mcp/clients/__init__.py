@@ -1,0 +1,1 @@
+"""The clients in front of the gateway: over pipes and over HTTP."""

@@ -1,0 +1,1 @@
+"""Our pipeline for clients that speak the interceptor protocol."""

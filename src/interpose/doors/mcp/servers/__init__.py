@@ -1,0 +1,1 @@
+"""The servers behind the gateway: found, started, watched, and signed in to."""

@@ -1,0 +1,1 @@
+"""The one flow of a call, and the engine that programs use."""

@@ -1,0 +1,1 @@
+"""What people answer: questions, what an answer covers, who answers, and how they hear of it."""

@@ -1,0 +1,53 @@
+"""Code hosting, package registries, continuous integration and developer tools."""
+
+from __future__ import annotations
+
+from interpose.reading.secrets.kinds.kind import Kind
+
+KINDS = (
+    Kind("artifactory-key", r"AKC[0-9A-Za-z]{10,}\b", needs="l"),
+    Kind("artifactory-password", r"AP[0-9A-F](?:[a-z]{10,}|[0-9A-Za-z]*[0-9][0-9A-Za-z]{9,})\b", needs="l"),
+    Kind("artifactory-reference-token", r"cmVmdGtu[0-9A-Za-z]{56}"),
+    Kind("atlassian-token", r"AT(?:ATT|CTT|STT)3[0-9A-Za-z_=-]{60,}"),
+    Kind("bitbucket-app-password", r"ATBB[0-9A-Za-z_=.-]{28,}"),
+    Kind("bitbucket-server-token", r"BBDC-[0-9A-Za-z+/@_-]{40,50}"),
+    Kind("buildkite-token", r"bk(?:ua|ct|aj|at)_[0-9a-f]{40}"),
+    Kind("circleci-token", r"CCI(?:PAT|PRJ)_[0-9A-Za-z]{22}_[0-9a-f]{40}"),
+    Kind("clojars-token", r"CLOJARS_[0-9a-z]{60}"),
+    Kind("crates-io-token", r"cio[0-9A-Za-z]{32}\b", needs="du"),
+    Kind("deno-token", r"dd[po]_[0-9A-Za-z]{36}\b"),
+    Kind("figma-token", r"fig(?:d|u|ur)_[0-9A-Za-z_-]{38,}"),
+    Kind("github-app-token", r"gh[su]_[0-9A-Za-z_.-]{36,}"),
+    Kind("github-fine-grained-token", r"github_pat_[0-9A-Za-z_]{82}"),
+    Kind("github-oauth-token", r"gho_[0-9A-Za-z]{36,}"),
+    Kind("github-personal-token", r"ghp_[0-9A-Za-z]{36,}"),
+    Kind("github-refresh-token", r"ghr_[0-9A-Za-z]{36,}"),
+    Kind("gitlab-agent-token", r"glagent-[0-9A-Za-z_-]{50,1000}"),
+    Kind("gitlab-deploy-token", r"gldt-[0-9A-Za-z_-]{20,}"),
+    Kind("gitlab-feature-flag-token", r"glffct-[0-9A-Za-z_-]{20,}"),
+    Kind("gitlab-feed-token", r"glft-[0-9A-Za-z_-]{20,}"),
+    Kind("gitlab-job-token", r"glcbt-(?:[0-9A-Za-z]{1,5}_)?[0-9A-Za-z_-]{20,}"),
+    Kind("gitlab-mail-token", r"glimt-[0-9A-Za-z_-]{25,}"),
+    Kind("gitlab-oauth-secret", r"gloas-[0-9A-Za-z_-]{64}"),
+    Kind("gitlab-personal-token", r"glpat-[0-9A-Za-z_-]{20,}(?:\.[0-9a-z]{2,}\.?[0-9a-z]{0,10})?"),
+    Kind("gitlab-runner-registration-token", r"GR1348941[0-9A-Za-z_-]{20,}"),
+    Kind("gitlab-runner-token", r"glrtr?-[0-9A-Za-z_-]{20,}(?:\.[0-9a-z]{2,})?"),
+    Kind("gitlab-scim-token", r"glsoat-[0-9A-Za-z_-]{20,}"),
+    Kind("gitlab-session", r"_gitlab_session=(?P<secret>[0-9a-z]{32})", anywhere=True),
+    Kind("gitlab-trigger-token", r"glptt-[0-9A-Za-z_-]{40}"),
+    Kind("gitlab-workspace-token", r"glwt-[0-9A-Za-z_-]{20,}"),
+    Kind("jenkins-credential", r"\{(?P<secret>AQAAABAA[0-9A-Za-z+/=]*(?: [0-9A-Za-z_.:/+=-]+)?)\}", anywhere=True),
+    Kind("launchdarkly-key", r"(?:api|sdk|mob)-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"),
+    Kind("npm-auth-line", r"//[0-9A-Za-z_.:-]+/(?:[^\s:]*/)?:_(?:authToken|auth|password)[ \t]*=[ \t]*"
+         r"(?P<secret>[0-9A-Za-z_=+/-]{8,})", anywhere=True),
+    Kind("npm-token", r"npm_[0-9A-Za-z]{36}"),
+    Kind("nuget-key", r"oy2[a-z0-9]{43}\b", needs="d"),
+    Kind("packagist-token", r"packagist_[ou][ru][gt]_[0-9a-f]{60,}"),
+    Kind("postman-collection-key", r"PMAT-[0-9A-Z]{26}\b"),
+    Kind("postman-key", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
+    Kind("pypi-token", r"pypi-AgE(?:IcHlwaS5vcmc|NdGVzdC5weXBpLm9yZw)[0-9A-Za-z_-]{50,}"),
+    Kind("readme-key", r"rdme_[0-9a-z]{70}"),
+    Kind("rubygems-key", r"rubygems_[0-9a-f]{48}"),
+    Kind("sonar-token", r"sq[pua]_[0-9A-Za-z]{40}\b"),
+    Kind("sourcegraph-token", r"sgp_(?:[0-9A-Fa-f]{16}_|local_)?[0-9A-Fa-f]{40}\b"),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""What is kept: the store, the ledger and the pins."""

@@ -1,0 +1,1 @@
+"""What decides: guards, policies, governance, and interceptors of other programs."""

@@ -1,0 +1,1 @@
+"""How much there is of something, and what is left of it."""

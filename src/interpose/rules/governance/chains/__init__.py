@@ -1,0 +1,1 @@
+"""What must come before a command of a host."""

@@ -1,0 +1,1 @@
+"""What the command of a call does, for categories and scopes."""

@@ -1,0 +1,1 @@
+"""`governance.yaml` and what lies around it: read, checked, followed."""

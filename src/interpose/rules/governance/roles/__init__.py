@@ -1,0 +1,1 @@
+"""Who acts, and what a role may use, write and hand on."""

@@ -1,0 +1,1 @@
+"""Sessions as they are kept: their states, halts and what is told of them."""

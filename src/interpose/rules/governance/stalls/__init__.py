@@ -1,0 +1,1 @@
+"""Whether an agent gets nowhere."""

@@ -1,5 +1,0 @@
-"""Bash text to a typed tree: `parse` is strict, and says where it stopped understanding."""
-
-from interpose.shell.syntax.parser import parse
-
-__all__ = ["budget", "escapes", "parse", "parser", "tree", "words"]

@@ -1,7 +1,0 @@
-"""Fixtures of the server's tests."""
-
-from __future__ import annotations
-
-from tests.event_loops import run
-
-__all__ = ["run"]
