@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 from bench.checks import require, require_equal, require_ledger, require_present, require_verified
 from bench.command_line import make_parser, run_main
 from interpose.composition.build import add_builtin_interceptors, open_ledger
+from interpose.core.config.ledger import Level
 from interpose.core.registry import create_interceptor_registry
 from interpose.core.types import Context, ToolCall, ToolOutcome
 from interpose.engine.engine import Engine
 from interpose.record.ledger import Ledger, LedgerSettings, search, verify_directory
 from interpose.record.ledger.chain import Chain
 from interpose.record.ledger.checkpoints import Head, Heads
-from interpose.record.ledger.settings import Level
 from interpose.record.store.indexing import CHUNK
 from interpose.record.store.protocols import Query, StoredEntry
 from interpose.record.store.sqlite import SqliteStore

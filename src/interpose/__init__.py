@@ -6,7 +6,7 @@ person, or refuse it.
 
 from __future__ import annotations
 
-from interpose.late_names import late_names
+from interpose.core.late import late_names
 
 TYPE_CHECKING = False  # as in `typing`, without importing it
 
@@ -181,35 +181,35 @@ __all__ = [
 ]
 
 _HOMES = {
-    "answers": ("Approved", "Edited", "Pending"),
-    "approvals": (
+    "core.answers": ("Approved", "Edited", "Pending"),
+    "people.approvals": (
         "AutoApprove", "AutoDeny", "BatchAnswer", "CallbackConfirmation", "ConfirmationHandler",
         "InteractiveConfirmation", "StandingAnswer",
     ),
-    "build": (
+    "composition.build": (
         "add_builtin_interceptors", "add_policy", "get_global_interceptor_registry", "initialize_global_interceptors",
         "load_config", "open_engine", "open_ledger", "open_service", "reset_global_interceptors",
     ),
-    "build_governance": ("get_allowed_tools", "get_required_first_tools"),
-    "chain": ("InterceptorChain",),
-    "engine": ("Engine", "Recorder", "Run", "ToolRun"),
-    "errors": (
+    "composition.governance": ("get_allowed_tools", "get_required_first_tools"),
+    "engine.chain": ("InterceptorChain",),
+    "engine.engine": ("Engine", "Recorder", "Run", "ToolRun"),
+    "core.errors": (
         "BlockedError", "ConfigError", "DuplicateIdError", "ExecutionFailedError", "FrameworkLimitError",
         "InterceptError", "InterposeError", "InvalidCallError", "InvalidModificationError", "LedgerError",
         "MatcherError", "NoRoleError", "PluginError", "PolicyError", "RefusedError", "RegistrationError", "StoreError",
         "ToolError", "ToolSetError", "UnknownHookPointError",
     ),
-    "flow.status_lines": ("InterceptorEvent", "format_event", "logging_sink", "terminal_sink"),
-    "guarded_functions": ("guarded",),
-    "interceptor": ("Interceptor", "Registration"),
-    "plugins": ("load_plugins",),
-    "registry": ("InterceptorRegistry", "create_interceptor_registry"),
-    "tools": (
+    "engine.flow.status_lines": ("InterceptorEvent", "format_event", "logging_sink", "terminal_sink"),
+    "composition.guarded_functions": ("guarded",),
+    "core.interceptor": ("Interceptor", "Registration"),
+    "composition.plugins": ("load_plugins",),
+    "core.registry": ("InterceptorRegistry", "create_interceptor_registry"),
+    "core.tools": (
         "KNOWN_TOOL_NAMES", "TOOL_ALIASES", "TOOL_GROUPS", "command_of", "mcp_name", "normalize_tool_name",
         "paths_of", "urls_of",
     ),
-    "toolsets": ("ToolSet",),
-    "types": (
+    "core.toolsets": ("ToolSet",),
+    "core.types": (
         "Allow", "Command", "Confirm", "Context", "Decision", "Deny", "Effect", "Finding", "HookPoint", "Message",
         "Params", "PermissionRequest", "Report", "ToolCall", "ToolOutcome", "Transform", "Verdict",
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "interpose"
-ROOM = SOURCE / "governance"
+ROOM = SOURCE / "rules" / "governance"
 
 Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

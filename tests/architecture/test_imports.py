@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,207 +15,34 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "interpose"
 
-EVERYWHERE = {"late_loggers", "late_names", "late_patterns"}
-LEAVES = {"answers", "types", "errors"}
-CORE = {
-    *LEAVES,
-    "driving",
-    "tools",
-    "tool_descriptions",
-    "carried_calls",
-    "toolsets",
-    "points",
-    "interceptor",
-    "registration",
-    "registry",
-}
-FLOW = {*CORE, "pipeline", "approvals", "flow", "chain", "engine"}
-SHELL_TOOLS = {"shell.invocation", "shell.streams", "shell.commands.shared.handler_table"}
-LANGUAGE_TOOLS = {"shell.invocation", "shell.secret_names", "shell.commands.shared.handler_table"}
-POLICY = {"policy", "policy.interceptor", "policy.reload"}
-READ_BY_PEOPLE = {"reading", "shell", "paths", "secrets", "store", "ledger", "formats"}
-
-# Which rooms a room may use. The order is the architecture: a room stands on those above it. A surface is several
-# rooms: a server that knows nothing of us, the routes of our API, the agents' languages, the programs agents start.
-# A module is a room of its own where its neighbours stand on both sides of a room between them.
-MAY_USE: dict[str, set[str]] = {
-    "answers": set(),
-    "command_line": set(),
-    "operations": set(),
-    "tool_names": set(),
-    "frozen_values": set(),
-    "types": {"answers", "frozen_values", "tool_names"},
-    "errors": set(),
-    "late_loggers": set(),
-    "late_names": set(),
-    "late_patterns": set(),
-    "formats": {"types"},
-    "agents": set(),
-    "platforms": set(),
-    "driving": {"types", "errors"},
-    "tool_words": set(),
-    "tools": {"types", "errors", "formats", "tool_names", "tool_words"},
-    "tool_descriptions": set(),
-    "carried_calls": {"types", "errors", "formats", "tools"},
-    "toolsets": {"tools", "errors"},
-    "points": {"types", "errors", "tool_names"},
-    "interceptor": {"types", "errors", "points", "driving"},
-    "registration": {"types", "errors", "driving", "tool_names", "interceptor"},
-    "registry": {"types", "errors", "interceptor", "registration", "tools", "tool_descriptions"},
-    "pipeline": {"answers", "types", "errors", "points", "interceptor", "driving"},
-    "environment": set(),
-    "paths": {"types", "agents", "environment", "operations", "platforms"},
-    "secrets.kinds": set(),
-    "secrets": {"types", "secrets.kinds", "formats"},
-    "store": {"types", "errors", "formats", "platforms"},
-    "shell.syntax": set(),
-    "shell.invocation": {"types"},
-    "shell.streams": {"shell.invocation"},
-    "shell.commands.shared.handler_table": {"shell.invocation"},
-    "shell.secret_names": set(),
-    "shell.languages": {"types", "paths"} | LANGUAGE_TOOLS,
-    "shell.commands": SHELL_TOOLS | {"command_line", "types", "agents", "paths", "formats", "shell.languages"},
-    "shell": SHELL_TOOLS
-    | {
-        "types",
-        "agents",
-        "paths",
-        "secrets",
-        "shell.secret_names",
-        "shell.syntax",
-        "shell.languages",
-        "shell.commands",
-    },
-    "foreign_tools": {"types", "tools", "tool_words", "tool_descriptions", "secrets"},
-    "reading": {"types", "tools", "tool_descriptions", "foreign_tools", "shell", "paths"},
-    "pins": LEAVES | {"store"},
-    "call_kinds": LEAVES | {"formats", "reading", "tools"},
-    "approvals": LEAVES | {"call_kinds", "formats", "pipeline", "driving", "secrets", "store", "platforms"},
-    "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
-    "function_tools": {"errors", "tools", "driving", "flow", "formats"},
-    "engine": FLOW - {"chain", "engine"} | {"function_tools"},
-    "chain": CORE | {"pipeline", "flow", "approvals"},
-    "config": LEAVES | {"agents", "formats", "tools", "platforms"},
-    "proof": LEAVES | {"agents", "config", "platforms"},
-    "notifications": LEAVES | {"approvals", "config", "formats", "store"},
-    "guards": LEAVES | {"agents", "formats", "tools", "foreign_tools", "reading", "shell", "paths", "secrets"},
-    "cel": {"types"},
-    "policy": LEAVES
-    | {"cel", "tools", "shell", "paths", "reading", "driving", "interceptor", "registration", "formats", "config"},
-    "policy.judge": LEAVES | {"driving", "formats", "interceptor", "policy", "registration"},
-    "policy.interceptor": LEAVES | {"cel", "interceptor", "policy", "policy.judge", "registration"},
-    "policy.reload": LEAVES | {"formats", "interceptor", "policy", "policy.interceptor"},
-    "policy_trials": LEAVES
-    | {"tools", "formats", "cel", "policy", "policy.interceptor"}
-    | {"carried_calls", "driving", "engine", "interceptor", "pipeline", "registry"},
-    "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config", "platforms"},
-    "governance": CORE
-    | {"agents", "cel", "config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
-    "service": FLOW
-    | POLICY
-    | {"call_kinds", "config", "formats", "governance", "ledger", "notifications", "pins", "proof", "store"},
-    "plugins": {"types", "errors", "registry"},
-    "interceptor_protocol": LEAVES | {"config", "driving", "formats"},
-    "build_governance": LEAVES
-    | {"config", "engine", "flow", "governance", "ledger", "policy", "registry", "service", "store"},
-    "build": FLOW
-    | POLICY
-    | {
-        "build_governance",
-        "governance",
-        "interceptor_protocol",
-        "reading",
-        "paths",
-        "service",
-        "config",
-        "guards",
-        "plugins",
-        "ledger",
-        "store",
-    },
-    "guarded_functions": FLOW | {"build", "function_tools"},
-    "testing": FLOW,
-    "observability": {*LEAVES, "formats", "flow", "config", "service"},
-    "surfaces": set(),
-    "surfaces.http_server": LEAVES | {"config", "formats", "platforms"},
-    "surfaces.http": FLOW
-    | POLICY
-    | READ_BY_PEOPLE
-    | {"config", "governance", "notifications", "observability", "operations", "pins", "policy_trials", "proof"}
-    | {"service", "surfaces.http_server"},
-    "surfaces.page": LEAVES
-    | {"approvals", "call_kinds", "config", "formats", "ledger", "policy", "policy.reload", "proof", "service", "store"}
-    | {"governance", "surfaces.http", "surfaces.http_server", "tools"},
-    "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
-    "surfaces.known_callers": {"proof", "service", "surfaces.http_server", "platforms"},
-    "surfaces.hook_clients": LEAVES
-    | {"approvals", "build", "config", "proof", "service", "surfaces.hosts", "platforms"},
-    "surfaces.http_client": {"types"},
-    "surfaces.mcp": FLOW
-    | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
-    | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server"}
-    | {"surfaces.known_callers", "tool_descriptions"},
-    "surfaces.frameworks": FLOW | {"build", "config", "formats", "service", "surfaces.hosts", "surfaces.http_client"},
-    "frameworks": {"surfaces.frameworks"},
-    "surfaces.model_proxy": LEAVES
-    | {"approvals", "config", "driving", "flow", "formats", "observability", "service"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_client", "surfaces.http_server"}
-    | {"surfaces.known_callers"},
-    "install": LEAVES
-    | {"agents", "approvals", "environment", "formats", "config", "notifications", "secrets", "store", "ledger"}
-    | {"platforms", "surfaces.hook_clients", "surfaces.hosts"},
-    "server": LEAVES
-    | {"approvals", "build", "config", "driving", "install", "ledger", "observability", "proof", "service", "store"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"}
-    | {"surfaces.known_callers", "surfaces.page"},
-    "cli": FLOW
-    | POLICY
-    | READ_BY_PEOPLE
-    | {
-        "__init__",
-        "agents",
-        "build",
-        "command_line",
-        "config",
-        "environment",
-        "governance",
-        "install",
-        "notifications",
-        "observability",
-        "operations",
-        "pins",
-        "policy_trials",
-    }
-    | {"build_governance", "platforms", "proof"}
-    | {"interceptor_protocol", "plugins", "server", "service"}
-    | {"shell.commands"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp", "surfaces.model_proxy"},
-    "__init__": FLOW | {"build", "build_governance", "guarded_functions", "plugins"},
-    "__main__": {"cli"},
-}
+FLOORS = ("effects", "core", "reading", "record", "rules", "people", "engine", "composition", "doors")
+"""From the ground up: a module imports from its own floor and from those below it. See docs/design/016."""
+HALL_LIMIT = 12
+"""Modules and packages beside the floors: what users import."""
+FOLDER_LIMIT = 40
 
 # Third-party packages, and the only places that may import them.
 CONFINED = {
     "msgspec": ("",),
-    "tree_sitter": ("shell/languages/",),
-    "tree_sitter_javascript": ("shell/languages/",),
-    "sqlglot": ("shell/languages/",),
-    "re2": ("secrets/patterns.py", "cel/text_functions.py"),
-    "cel_expr_python": ("cel/checker.py",),
-    "yaml": ("formats/yaml_text.py",),
-    "asyncpg": ("store/postgres.py",),
-    "cryptography": ("formats/signatures.py", "approvals/seal.py"),
-    "httpx2": ("policy/judge/http_transport.py", "interceptor_protocol/remote_http.py"),
-    "httptools": ("surfaces/http_server/request_reader.py", "surfaces/http_client/connection.py"),
-    "jwt": ("surfaces/mcp/client_tokens.py",),
-    "keyring": ("surfaces/mcp/server_oauth.py",),
-    "uvloop": ("surfaces/http_server/listener.py",),
-    "prometheus_client": ("surfaces/http/metrics.py",),
-    "opentelemetry": ("observability/telemetry.py",),
-    "pydantic": ("surfaces/frameworks/",),  # where a framework speaks in its models
-    "pydantic_core": ("surfaces/frameworks/",),
+    "tree_sitter": ("effects/languages/",),
+    "tree_sitter_javascript": ("effects/languages/",),
+    "sqlglot": ("effects/languages/",),
+    "re2": ("reading/secrets/patterns.py", "rules/cel/text_functions.py"),
+    "cel_expr_python": ("rules/cel/checker.py",),
+    "yaml": ("core/formats/yaml_text.py",),
+    "asyncpg": ("record/store/postgres.py",),
+    "cryptography": ("core/formats/signatures.py", "people/approvals/seal.py"),
+    "httpx2": ("rules/policy/judge/http_transport.py", "rules/interceptor_protocol/remote_http.py"),
+    "httptools": ("doors/http_server/request_reader.py", "doors/http_client/connection.py"),
+    "jwt": ("doors/mcp/clients/client_tokens.py",),
+    "keyring": ("doors/mcp/servers/server_oauth.py",),
+    "uvloop": ("doors/http_server/listener.py",),
+    "prometheus_client": ("doors/http/metrics.py",),
+    "opentelemetry": ("composition/observability/telemetry.py",),
+    "pydantic": ("doors/frameworks/",),  # where a framework speaks in its models
+    "pydantic_core": ("doors/frameworks/",),
 } | {
-    package: (f"surfaces/frameworks/{module}.py",)
+    package: (f"doors/frameworks/{module}.py",)
     for module, packages in {
         "ag2": ("ag2", "autogen"),
         "agent_framework": ("agent_framework",),
@@ -232,7 +60,7 @@ CONFINED = {
     }.items()
     for package in packages
 }
-CONFINED["mcp"] += ("surfaces/frameworks/fastmcp.py",)  # which stands on it
+CONFINED["mcp"] += ("doors/frameworks/fastmcp.py",)  # which stands on it
 
 SOURCE_LIMIT = 500
 TEST_LIMIT = 600
@@ -250,17 +78,16 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
 
 
-def room_of(path: Path) -> str:
-    return room_named(module_of(path))
-
-
-def room_named(module: str) -> str:
-    """The room of a module: the longest name in front of it that has a place in MAY_USE."""
+def room_of(module: str) -> str:
+    """The room of a module: what stands on its floor. The door of coding agents has three."""
     parts = module.split(".")
-    for length in range(len(parts), 0, -1):
-        if (name := ".".join(parts[:length])) in MAY_USE:
-            return name
-    raise AssertionError(f"{parts[0]} is a new room: give it a place in MAY_USE")
+    return ".".join(parts[: 3 if parts[:2] == ["doors", "hooks"] else 2])
+
+
+def floor_of(module: str) -> str | None:
+    """The floor of a module; None in the hall."""
+    floor = module.partition(".")[0]
+    return floor if floor in FLOORS else None
 
 
 def is_package(name: str) -> bool:
@@ -333,7 +160,14 @@ def door_text(room: str) -> str:
     return (PACKAGE / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")
 
 
-PACKAGES = [room for room in MAY_USE if is_package(room) and room != "surfaces"]
+PACKAGES = [
+    module
+    for path in modules()
+    if path.name == "__init__.py"
+    if (module := module_of(path)) not in FLOORS and floor_of(module) is not None
+    if "\n__all__ = " in path.read_text("utf-8")
+]
+"""The packages that say what others may use of them. What the hall shows is for users."""
 
 
 def doors_of(thing: str, module: str) -> Iterator[tuple[str, str]]:
@@ -345,16 +179,40 @@ def doors_of(thing: str, module: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
 def test_imports_point_down(path: Path) -> None:
-    room = room_of(path)
-    names = {name.removeprefix("interpose.") for name in imports_of(path) if name.startswith("interpose.")}
-    used = {room_named(name) for name in names if is_module(name)}
-    above = used - {room} - MAY_USE[room] - EVERYWHERE
-    assert not above, f"{name_of(path)} must not use {sorted(above)}"
+    floor = floor_of(module_of(path))
+    if floor is None:
+        return  # the hall shows what is on every floor
+    below = FLOORS[: FLOORS.index(floor) + 1]
+    used = {name.removeprefix("interpose.") for name in imports_of(path) if name.startswith("interpose.")}
+    above = [name for name in sorted(used) if floor_of(name) not in below]
+    assert above == [], f"{name_of(path)} is on the floor {floor!r}"
 
 
-def test_every_room_is_there() -> None:
-    """A room that was renamed or taken away leaves no place in MAY_USE behind."""
-    assert [room for room in MAY_USE if not is_module(room)] == []
+def test_the_rooms_of_a_floor_form_no_circle() -> None:
+    left: dict[str, set[str]] = {}
+    for path in modules():
+        module = module_of(path)
+        if (floor := floor_of(module)) is None:
+            continue
+        names = {name.removeprefix("interpose.") for name in imports_of(path) if name.startswith("interpose.")}
+        used = {room_of(name) for name in names if is_module(name) and floor_of(name) == floor}
+        left.setdefault(room_of(module), set()).update(used - {room_of(module), floor})
+    while left:
+        ground = [room for room, used in left.items() if not used & left.keys()]
+        assert ground, f"a circle among {sorted(left)}"
+        for room in ground:
+            del left[room]
+
+
+def test_the_hall_is_small() -> None:
+    beside = {path.name for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert set(FLOORS) <= beside
+    assert len(beside - set(FLOORS)) <= HALL_LIMIT
+
+
+def test_no_folder_is_crowded() -> None:
+    counts = Counter(path.parent for path in modules())
+    assert {str(folder.relative_to(PACKAGE)): count for folder, count in counts.items() if count > FOLDER_LIMIT} == {}
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
@@ -389,7 +247,7 @@ def ways_around(path: Path) -> Iterator[str]:
 def is_of_others(thing: str, path: Path) -> bool:
     """Whether a thing is a private name of another room."""
     module, _, name = thing.rpartition(".")
-    return name.startswith("_") and not name.startswith("__") and room_named(module) != room_of(path)
+    return name.startswith("_") and not name.startswith("__") and room_of(module) != room_of(module_of(path))
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
@@ -429,18 +287,16 @@ def bound_in(path: Path) -> Iterator[str]:
 
 
 def test_only_the_composition_knows_the_guards() -> None:
-    """Users import the classes of `interpose.rules.guards`; of our own modules only `build` does, by their names."""
-    assert [room for room, used in MAY_USE.items() if "guards" in used] == ["build"]
+    """Users import the classes of `interpose.guards`; ours find them in the table of built-ins alone."""
     named = {module_of(path) for path in modules() if "interpose.rules.guards" in path.read_text(encoding="utf-8")}
-    assert {name for name in named if room_named(name) != "guards"} <= {"build", "config.builtins"}
+    assert {name for name in named if room_of(name) != "rules.guards"} <= {"core.config.builtins", "guards"}
 
 
 def test_governance_reads_calls_and_never_analyses_them() -> None:
     """The reading has the analyses that were made, and the budget of steps that all of them share."""
-    assert any("shell.analyse" in taken_by(path) for path in modules() if room_of(path) == "reading")
-    assert not [
-        name_of(path) for path in modules() if room_of(path) == "governance" and "shell.analyse" in taken_by(path)
-    ]
+    taking = {room_of(module_of(path)) for path in modules() if "effects.shell.analyse" in taken_by(path)}
+    assert "reading.calls" in taking
+    assert "rules.governance" not in taking
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
@@ -451,15 +307,6 @@ def test_third_party_packages_are_confined(path: Path) -> None:
             continue
         assert top in CONFINED, f"{name_of(path)} imports {top}, which has no place in CONFINED"
         assert name_of(path).startswith(CONFINED[top]), f"{top} may only be imported in {CONFINED[top]}"
-
-
-def test_the_rooms_form_no_circle() -> None:
-    left = {room: set(used) for room, used in MAY_USE.items()}
-    while left:
-        ground = [room for room, used in left.items() if not used & left.keys()]
-        assert ground, f"a circle among {sorted(left)}"
-        for room in ground:
-            del left[room]
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
@@ -493,7 +340,9 @@ def test_importing_the_package_stays_light() -> None:
     loaded = subprocess.run(
         [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert {name for name in loaded if name.startswith("interpose")} == {"interpose", "interpose.late_names"}
+    assert {name for name in loaded if name.startswith("interpose")} == {
+        "interpose", "interpose.core", "interpose.core.late"
+    }  # fmt: skip
 
 
 def exported_by_the_package() -> list[str]:
@@ -513,10 +362,7 @@ def test_every_public_name_together_stays_light() -> None:
     ).stdout.split()
     heavy = {"asyncio", "logging", "json", "subprocess", "tree_sitter", "sqlglot", "yaml", "re2", "email"}
     heavy |= {
-        "interpose.effects.shell",
-        "interpose.reading.secrets",
-        "interpose.rules.policy",
-        "interpose.rules.cel",
+        "interpose.effects.shell", "interpose.reading.secrets", "interpose.rules.policy", "interpose.rules.cel",
         "cel_expr_python",
-    }
+    }  # fmt: skip
     assert not heavy & set(loaded)

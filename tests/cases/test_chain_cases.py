@@ -20,7 +20,7 @@ from interpose.rules.governance.sessions.sessions import GovernedSession, Valida
 from tests.support.case_files import read_cases
 
 PLACE = Path(__file__).parent / "governance" / "chains.yaml"
-READY = Path(__file__).parents[2] / "src" / "interpose" / "governance" / "ready"
+READY = Path(__file__).parents[2] / "src" / "interpose" / "rules" / "governance" / "files" / "ready"
 NOW = 1_800_000_000 * NANOSECONDS
 
 

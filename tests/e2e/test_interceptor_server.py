@@ -21,7 +21,7 @@ from tests.e2e.processes import clean_environment
 from tests.support.peers.interceptor_vectors import Vector, run_step, vectors
 from tests.support.timing.patience import PATIENCE
 
-PLUGIN = Path(__file__).parents[1] / "interceptor_plugin.py"
+PLUGIN = Path(__file__).parents[1] / "support" / "peers" / "interceptor_plugin.py"
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 ALL = list(vectors())
 SHARED = Counter(json.dumps(vector["interceptors"]) for vector in ALL).most_common(1)[0][0]

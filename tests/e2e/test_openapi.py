@@ -13,6 +13,7 @@ from interpose.doors.http.openapi import PATH
 from tests.support.servers.servers import TOKENS, running, service_in, trusting
 
 ROOT = Path(__file__).parents[2]
+HOOKS = "tests.support.servers.schemathesis_hooks"
 
 
 def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
@@ -32,7 +33,7 @@ def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
                     "--workers", "1",
                 ],
                 cwd=tmp_path, capture_output=True, text=True, check=False,
-                env=os.environ | {"PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": "tests.support.servers.schemathesis_hooks"},
+                env=os.environ | {"PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": HOOKS},
             )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr
     assert f"Tested: {len(routes) - 1}" in done.stdout, "all but the document itself"

@@ -159,20 +159,20 @@ def changed(packages: Path) -> Path:
 
 
 def missing(packages: Path) -> Path:
-    file = packages / "interpose" / "guards" / "metrics.py"
+    file = packages / "interpose" / "rules" / "guards" / "metrics.py"
     file.unlink()
     return file
 
 
 def added(packages: Path) -> Path:
-    file = packages / "interpose" / "guards" / "yaml.py"
+    file = packages / "interpose" / "rules" / "guards" / "yaml.py"
     file.write_text("", encoding="utf-8")
     return file
 
 
 def compiled(packages: Path) -> Path:
     """As Python would take it: another program under the time and the size of the source."""
-    source = packages / "interpose" / "chain.py"
+    source = packages / "interpose" / "engine" / "chain.py"
     other = packages.parent / "other.py"
     other.write_text("verdict = 'allow'\n", encoding="utf-8")
     file = source.parent / "__pycache__" / f"chain.{sys.implementation.cache_tag}.pyc"

@@ -14,10 +14,10 @@ import sys
 import threading
 from pathlib import Path
 
+from interpose.core.config.ledger import Level
 from interpose.engine.engine import Engine
 from interpose.record.ledger import Ledger, LedgerSettings
 from interpose.record.ledger.folder import AppendFile, Folder
-from interpose.record.ledger.settings import Level
 from interpose.record.store import open_store
 from tests.support.ledgers import guarded, run
 

@@ -87,19 +87,19 @@ def test_a_plain_hook_loads_little(tmp_path: Path) -> None:
 
 
 LATE = [
-    ("the gates of secrets", "secrets/scanner.py", "ls"),
-    ("the table of what gates need", "secrets/kinds/needed.py", "ls"),
-    ("the host", "surfaces/hosts/claude_code.py", "ls"),
-    ("the family of a command", "shell/commands/git/git.py", "git status"),
-    ("the ledger", "ledger/writer.py", "ls"),
-    ("the rules", "policy/evaluate.py", "ls"),
-    ("the compiler of conditions", "cel/compiler.py", "ls"),
-    ("the store", "store/sqlite.py", "ls"),
-    ("the file of the agent that asks", "agents/hosts/claude-code.json", "ls"),
-    ("the file of another agent", "agents/hosts/kiro.json", "ls"),
-    ("the file of those without hooks", "agents/without_hooks.json", "ls"),
-    ("what compiles patterns late", "late_patterns.py", "ls"),
-    ("what makes a room's names late", "late_names.py", "ls"),
+    ("the gates of secrets", "reading/secrets/scanner.py", "ls"),
+    ("the table of what gates need", "reading/secrets/kinds/needed.py", "ls"),
+    ("the host", "doors/hooks/hosts/claude_code.py", "ls"),
+    ("the family of a command", "effects/programs/git/git.py", "git status"),
+    ("the ledger", "record/ledger/writer.py", "ls"),
+    ("the rules", "rules/policy/evaluate.py", "ls"),
+    ("the compiler of conditions", "rules/cel/compiler.py", "ls"),
+    ("the store", "record/store/sqlite.py", "ls"),
+    ("what compiles patterns late", "effects/late_patterns.py", "ls"),
+    ("what makes a room's names late", "core/late.py", "ls"),
+    ("the file of the agent that asks", "effects/agents/hosts/claude-code.json", "ls"),
+    ("the file of another agent", "effects/agents/hosts/kiro.json", "ls"),
+    ("the file of those without hooks", "effects/agents/without_hooks.json", "ls"),
 ]
 
 
@@ -135,7 +135,7 @@ def test_a_module_that_can_not_be_loaded_refuses(
     finally:
         file.write_bytes(whole)
     said = answer(done)
-    if module.endswith("/__init__.py") or module == "late_names.py":
+    if module.endswith("/__init__.py") or module == "core/late.py":
         assert said in ("deny", "code 1"), done  # nothing of ours runs at all: the line around it refuses
     else:
         assert said == "deny", done
@@ -146,7 +146,7 @@ def test_a_question_whose_desk_can_not_be_opened_is_a_refusal(copy: Path, tmp_pa
     (tmp_path / ".config/interpose/interpose.yaml").write_text("approvals: {ask: queue}\n", encoding="utf-8")
     asked = "npm publish"
     before = ran(HOOK, tmp_path, asked, str(copy))
-    file = copy / "interpose/approvals/desk.py"
+    file = copy / "interpose/people/approvals/desk.py"
     whole = file.read_bytes()
     file.write_bytes(b"raise ImportError('spoilt')\n")
     try:

@@ -15,13 +15,13 @@ from typing import Literal
 
 from msgspec import Struct
 
+from interpose.core.config.ledger import Level
 from interpose.engine.engine import Engine
 from interpose.record.ledger import Ledger, LedgerSettings, verify
 from interpose.record.ledger.folder import AppendFile, Folder
 from interpose.record.ledger.keys import Keys
 from interpose.record.ledger.record import records
 from interpose.record.ledger.recovery import recover
-from interpose.record.ledger.settings import Level
 from interpose.record.store.protocols import StoredEntry
 from tests.support.ledgers import ListStore, guarded, run
 

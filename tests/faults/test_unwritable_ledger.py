@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from interpose.composition.build import open_ledger
+from interpose.core.config.ledger import LogSettings
 from interpose.core.errors import LedgerError, StoreError
 from interpose.core.formats.unwritable import AGAIN, reason_and_remedy
 from interpose.engine.engine import Engine
 from interpose.record.ledger import Ledger, LedgerSettings
-from interpose.record.ledger.settings import LogSettings
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.support.ledgers import Faulty, ListStore, guarded, run
 from tests.support.timing.patience import PATIENCE

@@ -48,7 +48,7 @@ class KnownFramework(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def adapter(self) -> Path:
-        return ROOT / "src" / "interpose" / "surfaces" / "frameworks" / f"{self.name}.py"
+        return ROOT / "src" / "interpose" / "doors" / "frameworks" / f"{self.name}.py"
 
     @property
     def driver_file(self) -> Path:

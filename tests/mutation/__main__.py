@@ -24,11 +24,11 @@ from tests.mutation.mutants import Mutant, mutants_of
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "interpose"
-MODULES = ("pipeline.py", "engine.py", "flow/*.py", "guards/*.py", "approvals/*.py")
+MODULES = ("core/pipeline.py", "engine/*.py", "engine/flow/*.py", "rules/guards/*.py", "people/approvals/*.py")
 WHOLE = (
     (
-        "tests/seeds", "tests/unit/engine/test_engine.py", "tests/unit/engine/test_halves.py", "tests/unit/engine/test_reports.py",
-        "tests/unit/engine/flow", "tests/unit/rules/guards", "tests/unit/people/approvals", "tests/faults/test_corridor_attacks.py",
+        "tests/seeds", "tests/unit/engine", "tests/unit/rules/guards", "tests/unit/people/approvals",
+        "tests/faults/test_corridor_attacks.py",
     ),
     ("tests/law", "tests/cases", "tests/unit/doors", "tests/e2e/corridor"),
     # What surfaces do as processes, or with them.

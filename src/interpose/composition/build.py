@@ -60,7 +60,7 @@ def open_engine(
 ) -> Engine:
     """THE DOOR: the whole engine, as the server has it: guards, plugins, baseline, your policy and configuration.
 
-    `config` is yours unless another is given (`interpose.core.config.load`). `cwd` is where calls run whose context doesn't
+    `config` is yours unless another is given (`interpose.load_config`). `cwd` is where calls run whose context doesn't
     say it (default: here); the rules of the project that a call runs in hold for it. It asks through `confirm` and
     records to `recorder`; without them every question is answered no, and nothing is recorded. With `follow`, changed
     rule files are taken over as they change. Where a governance.yaml holds, its sessions are in the store that the
@@ -176,7 +176,7 @@ def _hold(config: Config) -> None:
     from interpose.core.config.places import places_of
     from interpose.effects.paths import environment_places, hold
 
-    places, package = places_of(), Path(__file__).parent
+    places, package = places_of(), Path(__file__).parents[1]
     # A checkout that is worked on is no installed program: who develops Interpose changes it.
     installed = package.parent.name in ("site-packages", "dist-packages")
     sockets = [config.server.socket, config.hooks.socket]
@@ -306,9 +306,9 @@ def add_policy(
 
     from interpose.core.errors import RegistrationError
     from interpose.rules.policy.interceptor import registrations
-    from interpose.rules.policy.interceptor_ids import POLICY
     from interpose.rules.policy.load import RulePlace
     from interpose.rules.policy.reload import PolicyReload
+    from interpose.rules.policy.rules import POLICY
 
     into: object = registry.interceptors if isinstance(registry, Engine) else registry
     if not isinstance(into, InterceptorRegistry):

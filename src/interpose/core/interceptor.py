@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from interpose.core.driving import is_async, is_awaitable
 from interpose.core.errors import name_of
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.points import POINTS
 from interpose.core.types import (
     Allow,

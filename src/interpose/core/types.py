@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr, replace
 from interpose.core.answers import Approvers, Edited
 from interpose.core.tool_names import normalize_tool_name
 from interpose.effects.frozen_values import EMPTY, MAX_DEPTH, FrozenDict, FrozenList, freeze, same, thaw
+from interpose.effects.values import Certainty, Effect, EffectKind
 
 __all__ = [
     "AUDIT_UNAVAILABLE", "EMPTY", "INTERCEPTOR_ERROR", "MAX_DEPTH", "NOTHING_RAISED", "SEVERITY_WEIGHT", "Allow",
@@ -458,25 +459,3 @@ def refused(verdict: Verdict[T], deny: Deny, *, by: str = "interpose") -> Verdic
         instead=deny.instead,
     )  # fmt: skip
     return replace(verdict, outcome="deny", decision=deny, findings=(*verdict.findings, said), decided_by=said)
-
-
-EffectKind = Literal[
-    "fs.read", "fs.write", "fs.delete", "fs.permission", "process.exec", "process.kill", "code.remote", "net.upload",
-    "net.download", "net.listen", "privilege", "vcs.discard", "vcs.publish", "data.destroy", "infra.destroy",
-    "package.install", "package.publish", "world.change", "persistence", "system", "secret.read", "guard.tamper",
-    "opaque",
-]  # fmt: skip
-"""What a call would do. `opaque` is what cannot be known: text that does not parse, a computed command word."""
-
-Certainty = Literal["proven", "possible", "unknown"]
-
-
-class Effect(Struct, frozen=True):
-    """One thing that a call would do: on which resource, how surely, because of which part of the text."""
-
-    kind: EffectKind
-    resource: str = ""
-    certainty: Certainty = "proven"
-    span: tuple[int, int] = (0, 0)
-    details: FrozenDict = EMPTY
-    via: tuple[str, ...] = ()

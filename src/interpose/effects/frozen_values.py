@@ -95,3 +95,8 @@ def same(one: Any, other: Any, depth: int = MAX_DEPTH) -> bool:
 _SCALARS = frozenset({str, int, float, bool, bytes, complex, type(None)})
 
 EMPTY: FrozenDict = FrozenDict()
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a table."""
+    return frozenset(text.split())

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from interpose.core.types import Certainty, EffectKind
+from interpose.effects.values import Certainty, EffectKind
 
 UNKNOWN = "\ufffc"
 """Stands in a word's text for each part whose value cannot be known."""

@@ -37,7 +37,7 @@ from interpose.people.approvals import ConfirmationHandler, StandingAnswer, as_h
 
 if TYPE_CHECKING:
     from interpose.core.driving import Flow
-    from interpose.engine.flow.governing import Governing, SessionWords
+    from interpose.core.governing import Governing, SessionWords
 
 __all__ = ["Engine", "Interceptors", "NeedsConfirmation", "Recorder", "Run", "Tool", "ToolRun"]
 

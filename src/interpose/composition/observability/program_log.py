@@ -20,7 +20,7 @@ import msgspec
 
 from interpose.core.errors import ServerError
 from interpose.core.formats.plain_text import one_line
-from interpose.engine.flow.status_lines import hidden
+from interpose.reading import hidden
 
 if TYPE_CHECKING:
     from interpose.core.config.settings import LoggingSettings

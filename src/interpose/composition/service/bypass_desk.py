@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from msgspec import MsgspecError, Struct
 from msgspec import json as fast
 
+from interpose.core.command_text import COMMAND_TOOL
 from interpose.core.errors import AuditUnavailableError, NotProvenError, ScopeError, StoreError
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.types import Allow, Context, Finding, ToolCall, ToolOutcome, Verdict, freeze, new_id
-from interpose.engine.flow.command_records import COMMAND_TOOL
 from interpose.people.approvals.desk import NO_SERVER
 from interpose.people.approvals.seal import Seal, Sealed, Verifier
 from interpose.people.approvals.uses import REVOKED, Uses

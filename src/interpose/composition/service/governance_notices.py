@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from interpose.composition.service.governance_records import GovernanceEvent, GovernanceRecords, halted_event
 from interpose.core.errors import text_of
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.rules.governance.governance_log import GovernanceLog, LogEvent
 from interpose.rules.governance.sessions.checkpoints import write_checkpoint
 from interpose.rules.governance.sessions.halts import with_checkpoint, with_halt

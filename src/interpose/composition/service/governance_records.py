@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from interpose.core.errors import AuditUnavailableError, StoreError
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.types import Allow, Context, Deny, Finding, ToolCall, ToolOutcome, Verdict, freeze
 from interpose.core.types import refused as refusal
 from interpose.rules.governance.sessions.session_keys import kept_key

@@ -23,7 +23,7 @@ from msgspec import json as fast
 from msgspec.structs import replace
 
 from interpose.core.errors import AuditUnavailableError, NotProvenError, StoreError, text_of
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.types import Allow, Context, PermissionRequest, ToolCall, ToolOutcome, Verdict, freeze
 from interpose.engine.flow.handed_over import HandedOver
 from interpose.people.approvals.desk import NO_SERVER

@@ -16,7 +16,7 @@ from msgspec import json as fast
 from msgspec.structs import replace
 
 from interpose.composition.service.governance_records import TOOL
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.people.approvals.seal import Seal, Sealed, Verifier
 from interpose.record.ledger import search
 from interpose.record.store.protocols import EntryStore, Query

@@ -11,7 +11,7 @@ from msgspec import json as fast
 from msgspec.structs import replace
 
 from interpose.core.errors import StoreError, text_of
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.types import Context
 from interpose.engine.flow.refused_calls import RefusedCall, place_of_refusal
 

@@ -1,6 +1,6 @@
 """What people say to questions, as every surface takes it: checked, written down, and told what it comes to.
 
-INVARIANT: whoever calls `approve` or `pause` has shown that a person is there (interpose.proof). A no needs no proof.
+INVARIANT: whoever calls `approve` or `pause` has shown that a person is there (people/presence). A no needs no proof.
 """
 
 from __future__ import annotations

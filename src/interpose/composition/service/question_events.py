@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from interpose.core.errors import ApprovalError, StoreError
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.people.approvals.questions import Question
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from interpose.composition.service.question_events import QuestionEvents
     from interpose.composition.service.session_desk import SessionDesk
     from interpose.core.config.settings import Config
+    from interpose.core.governing import SessionWords
     from interpose.engine.engine import Engine
-    from interpose.engine.flow.governing import SessionWords
     from interpose.people.approvals import ConfirmationHandler
     from interpose.people.approvals.desk import Desk
     from interpose.people.approvals.questions import Question

@@ -20,7 +20,7 @@ from interpose.composition.service.governance_records import (
 )
 from interpose.composition.service.held_halts import HeldHalts
 from interpose.core.errors import NoSessionError, NotHaltedError, NotProvenError, text_of
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.types import Context
 from interpose.people.approvals.desk import NO_SERVER
 from interpose.rules.governance.governance_log import GovernanceLog, LogEvent

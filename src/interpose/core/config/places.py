@@ -12,7 +12,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from interpose.core.platforms.system import config_directory, state_directory, this_system
+from interpose.core.platforms.system import config_directory, state_directory
+from interpose.effects.systems import this_system
 
 FILE = "interpose.yaml"
 ORGANISATION = Path("/etc/interpose") / FILE

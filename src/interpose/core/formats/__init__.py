@@ -7,7 +7,6 @@ __all__ = [
     "log_file",
     "nested_values",
     "own_files",
-    "patches",
     "plain_text",
     "signatures",
     "strict_json",

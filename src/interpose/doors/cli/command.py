@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from interpose.composition.service.bypass_desk import BypassDesk, SeenBypass
 from interpose.composition.service.operation_answers import BypassesAnswer, BypassRow
+from interpose.core.command_text import command_words
 from interpose.core.config.load import load
 from interpose.core.errors import NoQuestionError
 from interpose.core.types import Context, Finding, Outcome
@@ -30,7 +31,6 @@ from interpose.doors.cli.explaining.call_arguments import UsageError
 from interpose.doors.cli.explaining.verdict_text import COLOURS, Ink, visible
 from interpose.doors.cli.shared.json_output import print_json
 from interpose.doors.cli.shared.terminal import colours_wanted, hanging
-from interpose.engine.flow.command_records import command_words
 from interpose.people.approvals.questions import moment
 from interpose.people.approvals.seal import open_verifier
 from interpose.rules.governance.budgets.durations import NANOSECONDS, duration_ns

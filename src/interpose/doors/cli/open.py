@@ -10,10 +10,10 @@ from pathlib import Path
 from interpose.composition.service.operation_answers import PageAddress, Paired, SignedOut
 from interpose.core.config.load import load
 from interpose.core.errors import NotProvenError
-from interpose.core.platforms.system import this_system
 from interpose.doors.cli.approving.approvals_desk import EXIT_NOT_DONE, ServerDesk, answered, started_desk
 from interpose.doors.cli.explaining.call_arguments import UsageError
 from interpose.doors.cli.explaining.verdict_text import visible
+from interpose.effects.systems import this_system
 from interpose.people.approvals.questions import spoken_id
 
 _EPILOG = """Your server is asked over its Unix socket; one is started if none runs. The browser shows a code, and you

@@ -269,7 +269,7 @@ class Door:
                 if self.trust.loopback == "anonymous":
                     return Caller("agent", ANONYMOUS, anonymous=True)
         if access == "approver" and peer.kind == "unix" and peer.uid >= 0:
-            # Whoever reaches the socket may look at questions. To say yes takes a proof: see interpose.proof.
+            # Whoever reaches the socket may look at questions. To say yes takes a proof: see interpose.people.presence.
             return Caller("approver", user_name(peer.uid))
         raise Refusal(401, "unauthorized", f"this needs a token of the role {access}", self.trust.challenge)
 

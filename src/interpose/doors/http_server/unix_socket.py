@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 
 from interpose.core.errors import ServerError
-from interpose.core.platforms.system import this_system
+from interpose.effects.systems import this_system
 
 _SHORTER = "set server.socket and hooks.socket, or XDG_RUNTIME_DIR, where they lie if nothing else is said"
 _OTHER_SERVER = (

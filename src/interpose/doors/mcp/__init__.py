@@ -1,21 +1,14 @@
 """The MCP gateway: agents on one side, MCP servers on the other, and every call through the one pipeline.
 
-links       a peer and its frames: stdio, streamable HTTP, SSE         (knows nothing of Interpose)
-eras        what the handshake era and the modern era say differently  (knows nothing of Interpose)
-routing     which server a request is for, under which name            (server__name)
-calls       what is judged: gate, server, gate, and every question on the way
-gateway     all servers (supervised_server), all clients (conversation)
-opening     all of it put together from a configuration
-gate        what is asked before a request is passed on, and after     (the engine; knows nothing of links)
-pins        what a server showed when it was first trusted             (knows nothing of links)
-interceptor our pipeline for clients that speak the interceptor protocol
+links         a peer and its frames, and the two eras of the protocol   (knows nothing of Interpose)
+servers       which server a request is for, and how each is kept running
+clients       who asks, over which transport, in which conversation
+calls         what is judged: gate, server, gate, and every question on the way
+gate          what is asked before a request is passed on, and after    (the engine; knows nothing of links)
+gateway       all servers, all clients
+opening       all of it put together from a configuration
+pins          what a server showed when it was first trusted            (knows nothing of links)
+interceptors  our pipeline for clients that speak the interceptor protocol
 """
 
-__all__ = [
-    "http_serving",
-    "interceptor_methods",
-    "interceptor_pipeline",
-    "interceptor_serving",
-    "opening",
-    "stdio_client",
-]
+__all__ = ["clients", "interceptors", "opening"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING
 
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.doors.hooks.hosts.hook_waits import what_is_asked, where_to_answer
 from interpose.effects.late_patterns import late
 

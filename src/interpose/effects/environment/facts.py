@@ -67,7 +67,7 @@ def running() -> Environment:
         virtual=sys.prefix != sys.base_prefix,
         interpreter=sys.executable,
         libraries=libraries,
-        package=os.path.dirname(os.path.dirname(os.path.abspath(__file__))),  # noqa: PTH100, PTH120 - no pathlib
+        package=os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),  # noqa: PTH100, PTH120 - no pathlib
     )
 
 

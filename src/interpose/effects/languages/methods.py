@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from interpose.core.types import EffectKind
 from interpose.effects.invocation import Lowering
 from interpose.effects.languages.program_values import ProgramValue
+from interpose.effects.values import EffectKind
 
 _VERBS = frozenset({"delete", "drop", "destroy", "terminate", "purge", "truncate", "clear", "wipe", "flush", "erase",
                     "prune", "schedule", "deregister"})  # fmt: skip

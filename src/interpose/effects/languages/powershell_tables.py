@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from interpose.core.types import EffectKind
+from interpose.effects.values import EffectKind
 
 
 class Cmdlet(Struct, frozen=True, kw_only=True):

@@ -11,9 +11,9 @@ import re
 
 from msgspec import Struct
 
-from interpose.core.types import Certainty
 from interpose.effects.invocation import Lowering
 from interpose.effects.languages.sql_tokens import DIALECTS, LEADERS, SqlToken, tokens_of, words_of
+from interpose.effects.values import Certainty
 
 MAX_NESTING = 4
 """How deep SQL inside of SQL is followed."""

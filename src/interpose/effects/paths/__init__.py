@@ -12,7 +12,6 @@ from interpose.effects.paths.agent_directories import agent_directory_of, filled
 from interpose.effects.paths.catalogue import Mark, Strength, is_wild
 from interpose.effects.paths.homes_in_programs import reads_whole_home
 from interpose.effects.paths.lookup import FileSystem, Lexical, Lookup, Spellings, Trouble
-from interpose.effects.paths.opening import open_resolved
 from interpose.effects.paths.our_server import Order, order_in, order_of, reaches_us
 from interpose.effects.paths.ours import (
     Holdings,
@@ -93,7 +92,7 @@ __all__ = [
     "lists_settings",
     "mentions_ours",
     "names_environment",
-    "open_resolved",
+    "opening",
     "order_in",
     "order_of",
     "ours_of",

@@ -14,7 +14,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from interpose.core.platforms.system import this_system
 from interpose.effects.paths.catalogue import could_match, is_wild
 from interpose.effects.paths.persistence import persistence_of
 from interpose.effects.paths.place import own_case
@@ -22,6 +21,7 @@ from interpose.effects.paths.readings import TooManyReadings, is_plain, readings
 from interpose.effects.paths.resolve import resolve
 from interpose.effects.paths.secret import secret_of
 from interpose.effects.paths.tamper import tamper_of
+from interpose.effects.systems import this_system
 
 MAX_TEXT = 16_384
 """No system opens a longer path; four times what Linux takes."""

@@ -16,10 +16,10 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from interpose.core.platforms.system import MACOS
 from interpose.effects.late_patterns import late
 from interpose.effects.paths.catalogue import Catalogue, Mark, could_match, is_wild, says_enough
 from interpose.effects.paths.resolve import UNKNOWN, is_home
+from interpose.effects.systems import MACOS
 
 _PRIVATE = Mark("holds keys, tokens or records of the guard itself", ours=True, private=True)
 _SETTINGS = Mark("is configuration of the guard itself", ours=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from interpose.core.types import EffectKind
 from interpose.effects.agents.known_agents import AGENTS, IN_PROJECTS
 from interpose.effects.late_patterns import late
 from interpose.effects.paths.ours import mentions_ours
 from interpose.effects.paths.settings_in_programs import changes_settings
+from interpose.effects.values import EffectKind
 
 _ENDINGS = """
     applescript awk bash bat bzl c cc cjs clj cmake cmd cpp cs csx dart ex exp exs fish go

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from interpose.core.types import Effect, FrozenDict
+from interpose.effects.frozen_values import FrozenDict
 from interpose.effects.invocation import UNKNOWN
 from interpose.effects.programs import category_of
 from interpose.effects.programs.shared.revealing import state_printed
@@ -17,6 +17,7 @@ from interpose.effects.shell.walk import Walker
 from interpose.effects.syntax import parse
 from interpose.effects.syntax.budget import Budget, ExhaustedError
 from interpose.effects.syntax.tree import ParseProblem
+from interpose.effects.values import Effect
 
 __all__ = [
     "UNKNOWN",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from interpose.effects.frozen_values import words
 from interpose.effects.paths import Mark, found_in_environment, holds_environment, installs_into_ours
-from interpose.effects.programs.shared.word_sets import words
 from interpose.effects.shell.own_files import is_stated, named_in
 
 if TYPE_CHECKING:

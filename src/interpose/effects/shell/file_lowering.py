@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interpose.core.types import EMPTY, Certainty, Effect, EffectKind, FrozenDict
+from interpose.effects.frozen_values import EMPTY, FrozenDict, words
 from interpose.effects.invocation import (
     EMPTY_STREAM,
     NOTHING,
@@ -44,10 +44,10 @@ from interpose.effects.paths import (
 )
 from interpose.effects.programs.shared.disk_space import ENDLESS, passes_endless
 from interpose.effects.programs.shared.revealing import SHOW_NOTHING
-from interpose.effects.programs.shared.word_sets import words
 from interpose.effects.shell import second_looks
 from interpose.effects.shell.edited_files import EDITED
 from interpose.effects.syntax.budget import EFFECT, WILD_PATH, steps_of_path
+from interpose.effects.values import Certainty, Effect, EffectKind
 
 if TYPE_CHECKING:
     from interpose.effects.shell.walk import Walker

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import Invocation
 from interpose.effects.late_patterns import late
-from interpose.effects.programs.shared.word_sets import words
 from interpose.effects.shell.second_looks import is_grave
 
 if TYPE_CHECKING:

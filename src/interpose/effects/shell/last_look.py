@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.core.types import EffectKind, FrozenDict
+from interpose.effects.frozen_values import FrozenDict
 from interpose.effects.invocation import UNKNOWN, Invocation, Word
 from interpose.effects.late_patterns import late
+from interpose.effects.values import EffectKind
 
 if TYPE_CHECKING:
     from interpose.effects.shell.lowering import CommandLowering

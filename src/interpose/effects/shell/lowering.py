@@ -16,7 +16,7 @@ from interpose.effects.paths import changes_settings, mentions_ours, protected_p
 from interpose.effects.programs.shared.disk_space import ENDLESS
 from interpose.effects.shell import second_looks, vanishing
 from interpose.effects.shell.edited_files import EDITED, edited, language_of, runnable
-from interpose.effects.shell.endless_programs import state_endless
+from interpose.effects.shell.endless import state_endless
 from interpose.effects.shell.file_lowering import HARMLESS, SAY_WHAT_LANDS, FileLowering
 from interpose.effects.shell.last_look import computes, look
 from interpose.effects.shell.state import Variable

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import OUR_NAMES, Invocation, Word
 from interpose.effects.late_patterns import late
 from interpose.effects.paths import held, is_one_name, ours_of
-from interpose.effects.programs.shared.word_sets import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interpose.core.types import Effect
     from interpose.effects.shell.lowering import CommandLowering
+    from interpose.effects.values import Effect
 
 _NAMES_ONLY = words(
     """

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from interpose.effects.agents.known_agents import MOVERS
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import handler_of
 from interpose.effects.invocation import SETTINGS_NAMES, Invocation, Word
 from interpose.effects.late_patterns import late
@@ -24,7 +25,6 @@ from interpose.effects.paths import (
     protected_place_of,
     reaches_us,
 )
-from interpose.effects.programs.shared.word_sets import words
 from interpose.effects.shell.file_lowering import SAY_WHAT_LANDS
 
 if TYPE_CHECKING:

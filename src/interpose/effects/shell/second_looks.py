@@ -12,9 +12,9 @@ from fnmatch import fnmatchcase, translate
 from functools import cache
 from typing import TYPE_CHECKING
 
-from interpose.core.types import Effect, EffectKind
 from interpose.effects.invocation import MOVED, UNKNOWN, Stream, Word
 from interpose.effects.paths import fires
+from interpose.effects.values import Effect, EffectKind
 
 if TYPE_CHECKING:
     from interpose.effects.shell.lowering import CommandLowering

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import Handler, handler_of
 from interpose.effects.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.effects.programs import load
 from interpose.effects.programs.shared import environment
-from interpose.effects.programs.shared.shell_setup import prints_setup
 from interpose.effects.shell import tool_variables, vanishing
 from interpose.effects.shell.builtin_changes import CHANGES, LOCALS, remember_locals
 from interpose.effects.shell.endless import calls_itself
@@ -364,7 +364,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     state_noticed(inv, low, said, known=handler is not None)
     if change is not None:
         change(walker, inv)
-    if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):
+    if inv.piped_out and low.printed is None and not low.taints and _prints_setup(inv):
         return EMPTY_STREAM
     out = low.result
     return out if inv.stdin is None or low.nested is not None else passed_on(inv, out, inv.stdin.taints)
@@ -427,3 +427,29 @@ def _general() -> Handler:
     from interpose.effects.programs.shared.verbs import general
 
     return general
+
+
+_PRINTS_SETUP = words(
+    "ssh-agent gpg-agent keychain dircolors gdircolors register-python-argcomplete thefuck tset lesspipe lesspipe.sh"
+)
+"""Programs whose output is made to be evaluated."""
+
+_SETUP_WORDS = words(
+    "completion completions shellenv activate init hook env docker-env shell-init docker-daemon-env shell.bash"
+    " shell.zsh --completion --completions --bash --zsh --fish shell-hook generate-shell-completion"
+    " --generate-completion"
+)
+"""Words with which a program prints what it wants the shell to know about it."""
+
+_PRINTS_OTHER_THINGS = words(
+    "cat echo printf curl wget git docker npm cargo go terraform ssh python python3 node base64 aws"
+)
+
+
+def _prints_setup(inv: Invocation) -> bool:
+    """Whether what this command prints is its own setup code: evaluating it trusts the program no further."""
+    if inv.name in _PRINTS_SETUP:
+        return True
+    if not inv.args or inv.name in _PRINTS_OTHER_THINGS:
+        return False
+    return any(word.text in _SETUP_WORDS for word in inv.args[:2])

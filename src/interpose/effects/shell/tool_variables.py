@@ -7,7 +7,7 @@ a question.
 
 from __future__ import annotations
 
-from interpose.effects.programs.shared.word_sets import words
+from interpose.effects.frozen_values import words
 from interpose.effects.shell.state import State
 from interpose.effects.syntax.tree import CommandSubstitution, Parameter, Part, RawWord, Simple
 

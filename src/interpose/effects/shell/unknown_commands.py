@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from interpose.core.types import Effect
 from interpose.effects.handler_table import HANDLERS, Handler, handler_of
 from interpose.effects.invocation import NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.effects.late_patterns import late
@@ -20,6 +19,7 @@ from interpose.effects.shell.found_files import run_found
 from interpose.effects.shell.last_look import look_at_arguments
 from interpose.effects.shell.lowering import CommandLowering
 from interpose.effects.streams import joined
+from interpose.effects.values import Effect
 
 if TYPE_CHECKING:
     from interpose.effects.shell.walk import Walker

@@ -17,8 +17,8 @@ from interpose.effects.shell.state import CUT
 from interpose.effects.syntax.budget import EFFECT
 
 if TYPE_CHECKING:
-    from interpose.core.types import Effect
     from interpose.effects.shell.walk import Walker
+    from interpose.effects.values import Effect
 
 Fields = tuple[Word, ...]
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from interpose.core.types import Effect, FrozenDict
+from interpose.effects.frozen_values import FrozenDict
 from interpose.effects.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.effects.shell import compound, simple_commands
 from interpose.effects.shell.expand import Expander
@@ -40,6 +40,7 @@ from interpose.effects.syntax.tree import (
     Span,
 )
 from interpose.effects.syntax.words import MAX_NESTING
+from interpose.effects.values import Effect
 
 TABLES = frozenset({"BASH_ALIASES", "BASH_CMDS"})
 """Arrays of bash that are no data: they say what its commands are."""

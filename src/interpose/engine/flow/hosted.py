@@ -20,7 +20,7 @@ from interpose.core.answers import Pending
 from interpose.core.carried_calls import carrying, is_wrapper
 from interpose.core.driving import Block, Failure, Flow, Keep
 from interpose.core.errors import text_of
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.tools import command_of, plain_arguments
 from interpose.core.types import (
     EMPTY,

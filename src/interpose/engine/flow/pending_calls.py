@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from interpose.core.carried_calls import carrying
 from interpose.core.errors import text_of
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.types import Context, ToolCall, Verdict
 
 log = late_logger("interpose.flow")

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from interpose.core.types import Context, Deny, Finding, ToolCall, Verdict
 from interpose.engine.flow.hosted import RAN_REFUSED
-from interpose.engine.flow.status_lines import hidden
+from interpose.reading import hidden
 
 _LONGEST = 2000
 

@@ -49,20 +49,13 @@ from interpose.core.types import (
 )
 from interpose.engine.flow import observing
 from interpose.engine.flow.run_parts import Entries, NeedsConfirmation, Parts, Renaming, Tool, ToolRun
-from interpose.engine.flow.status_lines import (
-    Listener,
-    events_of,
-    format_event,
-    format_summary,
-    hidden,
-    tell,
-    warn_of_refusal,
-)
+from interpose.engine.flow.status_lines import Listener, events_of, format_event, format_summary, tell, warn_of_refusal
 from interpose.people.approvals import ConfirmationHandler, Put, put_question, question, standing_answer
+from interpose.reading import hidden
 
 if TYPE_CHECKING:
     # Loaded when there is a result, or somebody governs: whoever only decides has neither.
-    from interpose.engine.flow.governing import Governing
+    from interpose.core.governing import Governing
     from interpose.engine.flow.streamed_calls import StreamedCall
 
 
@@ -99,7 +92,8 @@ class RunFlow:
     def command(self, command: Command, *, only_look: bool = False) -> Flow[Verdict[Command]]:
         """command.before. A refusal holds this command and not the run; what anybody said about it is recorded. With
         `only_look` nobody is asked and nothing is recorded."""
-        from interpose.engine.flow.command_records import plain_command, recorded_command
+        from interpose.core.command_text import plain_command
+        from interpose.engine.flow.command_records import recorded_command
         from interpose.engine.flow.governing import counted_command, entered_command
         from interpose.engine.flow.own_steps import refusing
 

@@ -18,7 +18,7 @@ from interpose.people.approvals import StandingAnswer
 
 if TYPE_CHECKING:
     # Loaded when there is a result, or somebody governs: whoever only decides has neither.
-    from interpose.engine.flow.governing import Governing
+    from interpose.core.governing import Governing
     from interpose.engine.flow.streamed_calls import StreamedCall
 
 Entries = tuple[Registration, ...]

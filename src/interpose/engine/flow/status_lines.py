@@ -20,10 +20,11 @@ from msgspec import Struct
 from interpose.core.driving import INTERRUPTS
 from interpose.core.errors import text_of
 from interpose.core.formats.plain_text import plain
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.points import BLOCKED
 from interpose.core.tools import command_of, paths_of, urls_of
 from interpose.core.types import Command, Deny, HookPoint, Message, Params, ToolCall, ToolOutcome, Verdict
+from interpose.reading import hidden
 
 if TYPE_CHECKING:
     import logging  # at run time only where it is used: its import takes a fifth of our budget
@@ -124,13 +125,6 @@ def preview(text: str) -> str:
     """The first characters without secrets, on one line."""
     flat = " ".join(hidden(text[:_SEARCHED]).split())
     return flat if len(flat) <= _PREVIEW else flat[:_PREVIEW] + "..."
-
-
-def hidden(text: str) -> str:
-    """Text without secrets: status lines end up in logs."""
-    from interpose.reading.secrets import Redactor  # its patterns take longer to load than all of us
-
-    return Redactor().redact(text).text
 
 
 def warn_of_refusal(point: HookPoint, verdict: Verdict[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from interpose.late_names import late_names
+from interpose.core.late import late_names
 from interpose.people.approvals.handlers import (
     EDITED,
     PAUSE,

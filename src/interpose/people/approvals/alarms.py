@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 
 log = late_logger("interpose.approvals")
 

@@ -15,7 +15,7 @@ from msgspec import structs
 from interpose.core.answers import ApproverRole
 from interpose.core.errors import AnsweredError, EditError, NoQuestionError, ScopeError, StoreError, TooLateError
 from interpose.core.formats.plain_text import plain
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.people.approvals.binding import digest
 from interpose.people.approvals.edits import checked
 from interpose.people.approvals.grants import grant_of

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from interpose.core.answers import Approved, ApproverRole, Edited, Pending
 from interpose.core.errors import NoQuestionError, NotProvenError, UnboundError
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.types import Deny, PermissionRequest, ToolCall
 from interpose.people.approvals.alarms import GrantAlarms
 from interpose.people.approvals.answer_book import AnswerBook

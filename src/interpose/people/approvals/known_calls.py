@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.types import INTERCEPTOR_ERROR, EffectKind, Finding, PermissionRequest, ToolCall, thaw
 from interpose.people.approvals.questions import Asking, ShownEffect
 from interpose.people.widenings.covering import effects_of

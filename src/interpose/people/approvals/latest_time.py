@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.platforms.system import steady_ns
 from interpose.people.approvals.scopes import LONGEST
 

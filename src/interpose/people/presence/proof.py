@@ -27,7 +27,7 @@ from msgspec import Struct
 from interpose.core.config.settings import ApprovalSettings
 from interpose.core.errors import NotProvenError, ServerError, text_of
 from interpose.core.platforms.process_values import Ends
-from interpose.core.platforms.system import this_system
+from interpose.effects.systems import this_system
 from interpose.people.presence.agents import SeenAgents
 from interpose.people.presence.browsers import prove_browser
 from interpose.people.presence.codes import Codes

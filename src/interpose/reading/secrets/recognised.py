@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from binascii import b2a_base64, hexlify
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -223,3 +225,26 @@ def _run(data: bytes, start: int, end: int) -> tuple[int, int]:
 
 def _is_word(data: bytes, start: int, end: int) -> bool:
     return not (start and data[start - 1 : start].isalnum()) and not data[end : end + 1].isalnum()
+
+
+# --- a keyed digest: whoever has the key can match equal secrets, and nobody can read or guess one from it ----------
+
+DIGEST_BYTES = 4
+_KEY_BYTES = 32
+_LONGEST_KEY = 64
+
+_own_key = os.urandom(_KEY_BYTES)
+
+
+def usable_key(key: bytes | None) -> bytes:
+    """The key to use: the given one, or one of this process."""
+    if key is None:
+        return _own_key
+    if not key:
+        raise ValueError("an empty key would let everybody guess what was hidden")
+    return key if len(key) <= _LONGEST_KEY else hashlib.sha256(key).digest()
+
+
+def digest(secret: bytes, key: bytes) -> str:
+    """Eight hexadecimal digits."""
+    return hashlib.blake2b(secret, digest_size=DIGEST_BYTES, key=key).hexdigest()

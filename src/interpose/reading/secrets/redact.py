@@ -6,11 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from interpose.reading.secrets.digest import digest, usable_key
 from interpose.reading.secrets.effort import Effort
 from interpose.reading.secrets.hits import Hit
 from interpose.reading.secrets.nested import Nested, Repeats
-from interpose.reading.secrets.recognised import Recognised
+from interpose.reading.secrets.recognised import Recognised, digest, usable_key
 
 
 class FoundSecret(Struct, frozen=True):

@@ -12,10 +12,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from interpose.reading.secrets.digest import usable_key
 from interpose.reading.secrets.hits import REPEATED, Hit
 from interpose.reading.secrets.patterns import Pattern
-from interpose.reading.secrets.recognised import Recognised
+from interpose.reading.secrets.recognised import Recognised, usable_key
 
 SESSIONS, VALUES, SECONDS = 1024, 256, 24 * 3600.0
 """Sessions that are remembered, values of each, and for how long after a value was last seen. The oldest go first."""

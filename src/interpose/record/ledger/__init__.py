@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interpose.late_names import late_names
+from interpose.core.config.ledger import LedgerSettings, LogSettings
+from interpose.core.late import late_names
 from interpose.record.ledger.ledger import Ledger, LedgerStatus, make_directory
-from interpose.record.ledger.settings import LedgerSettings, LogSettings
 
 if TYPE_CHECKING:
     from interpose.record.ledger.anchor_places import AnchorPlace, places_of

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.core.config.ledger import LedgerSettings, LogSettings
 from interpose.core.errors import LedgerError, StoreError
 from interpose.core.formats.own_files import why_not_ours
 from interpose.core.formats.unwritable import unwritable
@@ -24,7 +25,6 @@ from interpose.record.ledger.journal import SEGMENT_BYTES, Damage, Journal
 from interpose.record.ledger.keys import make_keys
 from interpose.record.ledger.recorder import LedgerRecorder
 from interpose.record.ledger.recovery import Recovery, claim, recover, recover_all
-from interpose.record.ledger.settings import LedgerSettings, LogSettings
 from interpose.record.ledger.shipping import Shipping
 from interpose.record.ledger.steady_clock import SteadyClock
 from interpose.record.ledger.writer import Storage, Writer

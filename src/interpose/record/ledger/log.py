@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from queue import Full, Queue
 
+from interpose.core.config.ledger import LogSettings
 from interpose.core.errors import AuditUnavailableError
 from interpose.core.formats.log_file import LogFile
 from interpose.core.formats.unwritable import AGAIN, unwritable
 from interpose.record.ledger.chain import Draft
-from interpose.record.ledger.settings import LogSettings
 from interpose.record.ledger.ticket import Ticket
 
 QUEUE = 10_000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from interpose.core.config.ledger import LedgerSettings
 from interpose.core.errors import AuditUnavailableError
 from interpose.core.types import AUDIT_UNAVAILABLE, Deny, ToolCall, ToolOutcome, Verdict
 from interpose.record.ledger.bodies import Bodies
 from interpose.record.ledger.chain import Draft
 from interpose.record.ledger.log import Log, decision_text
-from interpose.record.ledger.settings import LedgerSettings
 from interpose.record.ledger.ticket import Ticket
 from interpose.record.ledger.writer import Writer
 

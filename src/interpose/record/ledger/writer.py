@@ -16,12 +16,12 @@ from time import monotonic
 
 from msgspec import Struct
 
+from interpose.core.config.ledger import LedgerSettings
 from interpose.core.errors import AuditUnavailableError, TamperedError, text_of
 from interpose.core.formats.unwritable import AGAIN, unwritable
 from interpose.record.ledger.chain import Chain, Draft
 from interpose.record.ledger.checkpoints import checkpoint
 from interpose.record.ledger.journal import Journal
-from interpose.record.ledger.settings import LedgerSettings
 from interpose.record.ledger.shipping import Shipping
 from interpose.record.ledger.ticket import Ticket
 from interpose.record.store.protocols import StoredEntry

@@ -18,8 +18,8 @@ from msgspec import Struct
 from interpose.core.errors import text_of
 from interpose.core.formats.log_file import LogFile
 from interpose.core.formats.plain_text import one_line
-from interpose.core.late_loggers import late_logger
-from interpose.engine.flow.status_lines import hidden
+from interpose.core.late import late_logger
+from interpose.reading import hidden
 
 log = late_logger("interpose.governance")
 

@@ -14,11 +14,11 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
+from interpose.core.command_text import COMMAND_TOOL
 from interpose.core.driving import Block, Failure, Flow
 from interpose.core.errors import DelegationError, StoreError, text_of
+from interpose.core.governing import Governing, SessionWords
 from interpose.core.types import Command, Context, Deny, PermissionRequest, ToolCall, ToolOutcome, Verdict, refused
-from interpose.engine.flow.command_records import COMMAND_TOOL
-from interpose.engine.flow.governing import Governing, SessionWords
 from interpose.reading.calls import home_directory
 from interpose.rules.governance.budgets.budget_limits import Charge, charges_of
 from interpose.rules.governance.budgets.budgets import (

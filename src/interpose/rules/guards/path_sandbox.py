@@ -10,7 +10,7 @@ from typing import ClassVar
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.core.tools import path_arguments, seen_as
 from interpose.core.types import Allow, Deny, ToolCall
 from interpose.effects.paths import FileSystem, Lookup, Place, Spellings, place_of

@@ -1,7 +1,7 @@
 """`builtin:security-audit`: may a file tool touch this path?
 
 A path is looked up first: every spelling that it stands for, where its links lead included, is judged, and the worst
-answer counts. A path means the same here as in a command: both ask `interpose.effects.paths` and the rule table. The guard of
+answer counts. A path means the same here as in a command: both ask `effects.paths` and the rule table. The guard of
 commands reads their words and never looks at the disk: where the links of a command's files lead is judged here, too.
 """
 

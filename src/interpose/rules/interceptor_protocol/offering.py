@@ -1,7 +1,6 @@
 """Interceptors that are offered over the protocol: ours, and those of plugins.
 
-from interpose.rules.interceptor_protocol.offering import OfferedInterceptor, validator
-from interpose.rules.interceptor_protocol.invocations import ValidationSaid, denied
+from interpose.interceptor_protocol import OfferedInterceptor, ValidationSaid, denied, validator
 
 def no_notes(asked):                      # sync functions run in a thread, async ones are cancelled when late
     return denied("no notes") if "note" in str(asked.payload) else ValidationSaid()

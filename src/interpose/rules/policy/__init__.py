@@ -7,7 +7,6 @@ __all__ = [
     "examples",
     "file_format",
     "interceptor",
-    "interceptor_ids",
     "load",
     "own_rules",
     "pack_catalogue",

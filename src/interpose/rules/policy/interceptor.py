@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from interpose.core.interceptor import Registration
 from interpose.core.registration import registration
 from interpose.core.types import (
     SEVERITY_WEIGHT,
+    Allow,
     Confirm,
     Decision,
     Deny,
@@ -28,13 +29,15 @@ from interpose.core.types import (
 from interpose.rules.cel.runtime_values import EvaluationError
 from interpose.rules.policy.compiled import Policy
 from interpose.rules.policy.evaluate import Opinion, fires, opinions, rewritten, subject
-from interpose.rules.policy.interceptor_ids import POLICY
-from interpose.rules.policy.judge.registrations import judge_registrations
 from interpose.rules.policy.result_texts import replace_texts
-from interpose.rules.policy.rules import PolicyProblem, Rule
+from interpose.rules.policy.rules import JUDGE, POLICY, PolicyProblem, Rule
 from interpose.rules.policy.standing_answers import PolicyAnswers
 
+if TYPE_CHECKING:
+    from interpose.rules.policy.judge.judge import Tell
+
 PRIORITY = 50
+_JUDGE_PRIORITY = 49
 _QUOTED = 20
 _KNOWN_BEFORE = frozenset({"tool", "call", "session", "agent", "principal"})
 """Variables that are the same for all calls that somebody makes of a tool."""
@@ -227,3 +230,46 @@ def registrations(policy: Policy, *, id: str = POLICY, priority: int = PRIORITY)
         ),
         *judge_registrations(policy, id=f"{id}:judge", priority=priority - 1),
     )  # fmt: skip
+
+
+def judge_registrations(
+    policy: Policy,
+    *,
+    id: str = JUDGE,
+    priority: int = _JUDGE_PRIORITY,
+    environ: Mapping[str, str] | None = None,
+    tell: Tell | None = None,
+) -> tuple[Registration, ...]:
+    """The registrations of a policy's AI rules, always the same ids, so that a swap leaves no older ones behind.
+
+    Raises PolicyError if a judge can't work as it was set up.
+    """
+    rules = [compiled.rule for compiled in policy.rules if compiled.rule.prompt and compiled.rule.enabled]
+    deciding: Any = _Quiet()
+    approving: Any = _Quiet()
+    if rules:
+        # Here, as most policies need no judge: it comes with an event loop.
+        from interpose.rules.policy.judge.interceptor import JudgeApprover, JudgeInterceptor
+        from interpose.rules.policy.judge.judge import Judge
+
+        judge = Judge(rules, policy.judge, environ=environ, tell=tell)
+        deciding, approving = JudgeInterceptor(policy, judge), JudgeApprover(policy, judge)
+    return (
+        registration(
+            id=id, name=HookPoint.TOOL_BEFORE, interceptor=deciding, priority=priority, guard=True, kind="ai"
+        ),
+        registration(
+            id=f"{id}:after", name=HookPoint.TOOL_AFTER, interceptor=deciding, priority=priority, guard=True, kind="ai"
+        ),
+        registration(
+            id=f"{id}:ask", name=HookPoint.PERMISSION_ASK, interceptor=approving, priority=priority, kind="ai",
+            standing=approving if rules else None,
+        ),
+    )  # fmt: skip
+
+
+class _Quiet:
+    """A policy without AI rules."""
+
+    def intercept(self, _payload: object) -> Allow:
+        return Allow()

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from interpose.core.errors import PolicyError
 from interpose.core.interceptor import Registration
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.rules.policy.compiled import Policy
 from interpose.rules.policy.interceptor import registrations
 from interpose.rules.policy.load import RulePlace, RuleText, load_texts, read

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from interpose.core.errors import PolicyError
 from interpose.core.formats.own_files import cannot_be_written, why_not_ours
-from interpose.effects.paths import open_resolved
+from interpose.effects.paths.opening import open_resolved
 from interpose.rules.policy.rules import PolicyProblem
 
 SIGNATURE_SUFFIX = ".sig"

@@ -166,3 +166,8 @@ class RuleFile(Struct, frozen=True):
     judge: FrozenDict = EMPTY
     """Settings of the judge for all AI rules."""
     judge_line: int = 1
+
+
+POLICY = "policy"
+JUDGE = "policy:judge"
+"""The ids under which a policy and its AI rules are registered."""

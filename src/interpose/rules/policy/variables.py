@@ -5,9 +5,11 @@ A call's variables are computed when a rule first reads them, once for all rules
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import unquote
 
 from interpose.core.tools import (
     KNOWN_TOOL_NAMES,
@@ -21,12 +23,12 @@ from interpose.core.tools import (
     urls_of,
 )
 from interpose.core.types import Effect, ToolCall, ToolOutcome
+from interpose.effects.late_patterns import late
 from interpose.effects.paths import resolve
 from interpose.reading.calls import DEFAULT_CWD, home_directory, reading_of, start_of
 from interpose.rules.cel.runtime_values import EvaluationError
 from interpose.rules.cel.variable_shapes import Dynamic, FixedMap, Listing, Plain, Shape
 from interpose.rules.policy.result_texts import text_of_result
-from interpose.rules.policy.url_hosts import host_of
 
 _FLAGS = {
     "forced": "something is overridden: `--force`, `-f`",
@@ -331,3 +333,33 @@ READERS: dict[str, Callable[[Variables], Any]] = {
     "result": _result,
     "now": lambda _variables: datetime.now(UTC),
 }
+
+
+_SCHEME = late(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_HOST = late(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?\.?", re.ASCII)
+_IPV6 = re.compile(r"\[([0-9A-Fa-f:.%]+)\]")
+
+
+def host_of(text: str) -> str:
+    """The host in lower case, without the dot at its end; empty if the text names none."""
+    scheme = _SCHEME.match(text)
+    rest = text[scheme.end() :] if scheme else text
+    rest = re.split(r"[/?#\\\s]", rest, maxsplit=1)[0]
+    rest = rest.rpartition("@")[2]
+    numbers = _IPV6.match(rest)
+    if numbers:
+        return numbers[1].lower()
+    host = rest.partition(":")[0]
+    if _HOST.fullmatch(host):
+        return host.rstrip(".").lower()
+    return _unusual(host) if scheme else ""
+
+
+def _unusual(host: str) -> str:
+    """What a client makes of a host in other letters. Never nothing: a rule about all hosts must hear of this one."""
+    plain = unquote(host)
+    try:
+        plain = plain.encode("idna").decode("ascii")
+    except UnicodeError:
+        pass  # no name that can be looked up; it is shown as it is
+    return plain.rstrip(".").lower()

@@ -4,4 +4,3 @@ For people who write rules. No decision about a call stands on this room.
 """
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
-__all__ = ["case_files", "lint", "playground", "rule_accounts", "trials"]

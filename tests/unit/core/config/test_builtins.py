@@ -51,7 +51,7 @@ def test_every_setting_belongs_to_somebody() -> None:
 
 def test_every_public_guard_is_in_the_table() -> None:
     public = {
-        getattr(interpose.guards, name).__name__ for name in interpose.rules.guards.__all__
+        getattr(interpose.rules.guards, name).__name__ for name in interpose.rules.guards.__all__
     }  # some have two names
     assert public <= {one.name for one in BUILTINS}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interpose.core.platforms.system import LINUX, MACOS, OTHER, System, system_named
 from interpose.effects.paths.ours import could_be_ours, ours_of
+from interpose.effects.systems import LINUX, MACOS, OTHER, System, system_named
 
 
 @pytest.mark.parametrize("system", [LINUX, MACOS, OTHER], ids=lambda system: system.title)

@@ -37,6 +37,7 @@ from interpose.doors.http_server.trust import Trust
 from interpose.people.approvals.desk import Desk
 from interpose.people.approvals.questions import Question
 from interpose.people.approvals.scopes import SESSION
+from tests.support.hosts.hooked import until
 from tests.support.servers.servers import running, service_in
 from tests.support.timing.patience import PATIENCE
 
@@ -257,6 +258,9 @@ def test_blank_lines_of_a_command_are_counted(desk: Desk, capsys: pytest.Capture
     assert len(lines) < 40
 
 
+INTERRUPT = "\x03"
+
+
 class Terminal:
     """`interpose approvals watch` in a terminal of its own."""
 
@@ -286,6 +290,10 @@ sys.exit(main(["approvals", "watch"]))"""
         return shown + text
 
     def press(self, keys: str) -> None:
+        """Ctrl-C only when the program waits for keys: Python loses a signal that comes just before it does."""
+        state = Path(f"/proc/{self._process.pid}/stat")
+        if INTERRUPT in keys and state.exists():
+            until(lambda: state.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "S")
         os.write(self._master, keys.encode())
 
     def ended(self) -> int:
@@ -355,7 +363,7 @@ def test_a_command_is_edited_and_approved_by_the_id(desk: Desk, terminal: Termin
     assert answer.arguments == {"command": "git push --force-with-lease"}
 
 
-@pytest.mark.parametrize("keys", ["\r", f"{CHANGED}\r", "\x03"], ids=["unchanged", "empty", "Ctrl-C"])
+@pytest.mark.parametrize("keys", ["\r", f"{CHANGED}\r", INTERRUPT], ids=["unchanged", "empty", "Ctrl-C"])
 def test_an_edit_is_given_up(desk: Desk, terminal: Terminal, keys: str) -> None:
     id = queued(desk, request("make it so"))
     terminal.until("[q] quit ")
@@ -398,7 +406,7 @@ def test_only_a_key_of_its_own_is_an_answer(desk: Desk, terminal: Terminal) -> N
         terminal.press(keys)
     desk.approve(id, "bob", SESSION)
     assert "approved by bob meanwhile" in terminal.until("meanwhile")
-    terminal.press("\x03")
+    terminal.press(INTERRUPT)
     assert terminal.ended() == 130
 
 

@@ -21,8 +21,8 @@ from interpose.effects.ourselves.command_line import VERBS as BY_NAME
 
 HEAVY = {
     "argparse", "asyncio", "dataclasses", "difflib", "inspect", "json", "logging", "msgspec", "re2", "socket",
-    "sqlite3", "ssl", "subprocess", "typing", "yaml", "httptools", "cryptography", "interpose.composition.build", "interpose.core.types",
-    "interpose.core.errors", "interpose.core.config", "interpose.effects.shell", "interpose.doors",
+    "sqlite3", "ssl", "subprocess", "typing", "yaml", "httptools", "cryptography", "interpose.composition.build",
+    "interpose.core.types", "interpose.core.errors", "interpose.core.config", "interpose.effects.shell",
 }  # fmt: skip
 
 
@@ -89,6 +89,9 @@ def test_nothing_heavy_is_imported_for_help_and_version(given: list[str]) -> Non
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "interpose.doors.cli" in loaded
+    assert [
+        name for name in loaded if name.startswith("interpose.doors.") and not name.startswith("interpose.doors.cli")
+    ] == []
     assert loaded & (HEAVY - {"difflib"} if given == ["instal"] else HEAVY) == set()
 
 

@@ -168,8 +168,8 @@ def test_every_form_of_the_page_does_what_a_row_says(tmp_path: Path) -> None:
 
 def test_verbs_ask_by_the_rows() -> None:
     """No verb spells out the address of what a row says; what is asked for otherwise is for agents and auditors."""
-    place = Path(command_tree.__code__.co_filename).parent
-    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(place.glob("*.py")))
+    place = Path(command_tree.__code__.co_filename).parents[1]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(place.rglob("*.py")))
     assert set(re.findall(r'\.ask\(\s*"[A-Z]+",\s*f?"([\w/]+)', text)) == {"commands/check", "sessions"}
     done = re.findall(r"\.do\(\s*[\"']([\w-]+)[\"']", text)
     assert set(done) <= set(BY_ID)

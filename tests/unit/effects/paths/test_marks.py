@@ -65,7 +65,9 @@ TAMPER = """
 ~/.claude/setting?.json
 """
 
-NO_TAMPER = "AGENTS.md CLAUDE.md .claude/commands/x.md .claude.json settings.json src/interpose/core/types.py .cursor/rules/a.mdc"
+NO_TAMPER = (
+    "AGENTS.md CLAUDE.md .claude/commands/x.md .claude.json settings.json src/interpose/testing.py .cursor/rules/a.mdc"
+)
 
 
 def _paths(text: str) -> list[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from interpose.effects.paths import FileSystem, open_resolved
+from interpose.effects.paths import FileSystem
+from interpose.effects.paths.opening import open_resolved
 
 
 @pytest.fixture

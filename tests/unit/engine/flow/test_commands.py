@@ -26,8 +26,9 @@ from interpose import (
     Verdict,
     create_interceptor_registry,
 )
+from interpose.core.command_text import plain_command, slash_command
 from interpose.core.types import AUDIT_UNAVAILABLE
-from interpose.engine.flow.command_records import is_command_record, plain_command, slash_command
+from interpose.engine.flow.command_records import is_command_record
 from interpose.reading.calls import reading_of
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from interpose.core.config.settings import ApprovalSettings
 from interpose.core.errors import NotProvenError, ServerError
-from interpose.core.platforms.system import MACOS, system_named
+from interpose.effects.systems import MACOS, system_named
 from interpose.people.presence.agents import SeenAgents
 from interpose.people.presence.passphrase import set_passphrase
 from interpose.people.presence.proof import Answerer, Proof, proof_note

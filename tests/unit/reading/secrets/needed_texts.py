@@ -84,7 +84,7 @@ def _times(parts: Sequence[str], at: int) -> tuple[int, bool, int]:
 _HEAD = '''"""What is in every match of a gate: texts in lower case, of which one at least is there.
 
 To compile hundreds of patterns into one takes longer than a hook has. A text in which nothing stands that a pattern
-needs is no match of it, and that is seen without compiling anything. Written by tests/unit/reading/secrets/needed_texts.py.
+needs is no match of it, and that is seen without compiling anything. Written by `needed_texts` of the unit tests.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from interpose.core.types import Context, Deny, ToolCall, Verdict
 from interpose.engine.engine import Engine
 from tests.support.timing.patience import PATIENCE
 
-PROGRAM = str(Path(__file__).parents[3] / "interceptor_program.py")
+PROGRAM = str(Path(__file__).parents[3] / "support/peers/interceptor_program.py")
 BOTH = [{"events": ["tools/call"], "phase": "request"}, {"events": ["tools/call"], "phase": "response"}]
 REQUEST = [{"events": ["tools/call"], "phase": "request"}]
 CHECK = {"name": "check", "type": "validation", "hooks": REQUEST}

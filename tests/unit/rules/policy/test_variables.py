@@ -13,8 +13,7 @@ from interpose.rules.cel.runtime_values import EvaluationError
 from interpose.rules.cel.variable_shapes import FixedMap, Listing
 from interpose.rules.policy.imported_variables import ImportedVariables
 from interpose.rules.policy.result_texts import replace_texts, text_of_result
-from interpose.rules.policy.url_hosts import host_of
-from interpose.rules.policy.variables import READERS, VARIABLES, Variables
+from interpose.rules.policy.variables import READERS, VARIABLES, Variables, host_of
 
 CONTEXT = Context(session_id="s", agent_id="a", role="r", principal="p", cwd="/work", source="hook", trace_id="t")
 

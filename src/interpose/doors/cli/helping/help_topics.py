@@ -11,7 +11,7 @@ _PARTS = ("", "agents", "frameworks")
 
 def pages_directory() -> Path:
     """Where the pages are: in the package, or in the checkout that it runs from."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[3]
     checkout = package.parents[1]
     is_checkout = not (package / "docs").is_dir() and (checkout / "pyproject.toml").is_file()
     return (checkout if is_checkout else package) / "docs"

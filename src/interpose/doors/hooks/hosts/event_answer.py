@@ -24,8 +24,8 @@ from interpose.people.approvals import EDITED
 if TYPE_CHECKING:
     from interpose.composition.service.hand_overs import HandingOver
     from interpose.composition.service.service import Service
+    from interpose.core.governing import SessionWords
     from interpose.doors.hooks.hosts.hook_waits import HookWait
-    from interpose.engine.flow.governing import SessionWords
 
 NO_SERVER = "approval-no-server"
 """The rule of a refusal where a person would have been asked if a server ran."""
@@ -251,7 +251,7 @@ def _passed(host: Host, event: HostEvent, notes: str) -> Reply:
 
 
 def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
-    from interpose.engine.flow.command_records import slash_command
+    from interpose.core.command_text import slash_command
 
     notes = ""
     # INVARIANT: a command is judged once. A host that tells of its commands tells of them there.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interpose.core.driving import Block, Failure, Flow
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.doors.hooks.hosts.events import Host, HostEvent, Reply
 
 if TYPE_CHECKING:

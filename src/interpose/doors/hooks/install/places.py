@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from interpose.core.config.places import places_of
 from interpose.core.errors import SetupError
 from interpose.core.platforms.processes import this_machine
-from interpose.core.platforms.system import this_system
 from interpose.doors.hooks.hosts.events import HostFacts
 from interpose.effects.agents import switch_reader
 from interpose.effects.agents.agent import HookFile
+from interpose.effects.systems import this_system
 
 Scope = Literal["user", "project", "managed"]
 

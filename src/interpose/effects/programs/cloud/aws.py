@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import NOTHING, Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared.options import Options, parse
 from interpose.effects.programs.shared.transfer import holds_home
 from interpose.effects.programs.shared.verbs import only_talks
-from interpose.effects.programs.shared.word_sets import words
 
 SECRET = frozenset({"secret"})
 

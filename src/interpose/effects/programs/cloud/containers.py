@@ -7,13 +7,13 @@ analysed like any command, with the paths of mounted directories translated to w
 from __future__ import annotations
 
 from interpose.effects.agents.known_agents import PACKAGES
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import NOTHING, Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared.agent_starts import OTHERS_TOO
 from interpose.effects.programs.shared.options import Options, parse
 from interpose.effects.programs.shared.transfer import host_of, is_loopback
 from interpose.effects.programs.shared.verbs import only_talks, scales_to_zero
-from interpose.effects.programs.shared.word_sets import words
 
 _GLOBALS = words(
     """

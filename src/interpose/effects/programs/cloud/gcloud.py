@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering
 from interpose.effects.programs.cloud.aws import transfer
@@ -14,7 +15,6 @@ from interpose.effects.programs.shared.verbs import (
     scales_to_zero,
     verb_of,
 )
-from interpose.effects.programs.shared.word_sets import words
 
 _VALUES = words(
     """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream, Word
 from interpose.effects.paths import secret_of
 from interpose.effects.programs.shared.options import Options, parse
 from interpose.effects.programs.shared.verbs import general, only_talks
-from interpose.effects.programs.shared.word_sets import words
 
 _VALUES = words(
     """

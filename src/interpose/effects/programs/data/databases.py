@@ -6,12 +6,12 @@ import re
 
 from msgspec import Struct
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import UNKNOWN, Invocation, Lowering, Word
 from interpose.effects.programs.data.client_commands import statements
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.verbs import general, only_talks
-from interpose.effects.programs.shared.word_sets import words
 
 _UNTRUSTED = frozenset({"remote", "decoded"})
 _CONNECTION = words("--dbname --host --password --port --user --username -U -d -h -p -u")

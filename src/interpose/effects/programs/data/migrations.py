@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Word
 from interpose.effects.programs.shared.inline_code import run_inline
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.verbs import only_talks
-from interpose.effects.programs.shared.word_sets import words
 
 _RAKE = words(
     """

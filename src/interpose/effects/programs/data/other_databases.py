@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream, Word
 from interpose.effects.programs.data.client_commands import statements
@@ -11,7 +12,6 @@ from interpose.effects.programs.data.databases import run_script_file
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.tool_acts import Act, ToolActs, each, register
 from interpose.effects.programs.shared.verbs import general
-from interpose.effects.programs.shared.word_sets import words
 
 _STRING = re.compile(r"""["'`](\s*(?:drop|delete|truncate|alter|update|grant)\b[^"'`]{1,2000})["'`]""", re.IGNORECASE)
 _MOST_STRINGS = 8

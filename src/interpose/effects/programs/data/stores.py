@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Word
 from interpose.effects.programs.data.databases import run_script_file
 from interpose.effects.programs.shared.options import parse
-from interpose.effects.programs.shared.word_sets import words
 
 _REDIS_VALUES = words(
     "-a -d -h -i -n -p -r -s -t -u --eval --rdb --functions-rdb --cacert --cert --key --pass --user --sni"

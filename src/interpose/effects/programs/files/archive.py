@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared.listed_files import read_listed
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.streams import informs, inputs, standard_input
 from interpose.effects.programs.shared.unpacking import unpack_members
-from interpose.effects.programs.shared.word_sets import words
 from interpose.effects.streams import joined
 
 _LONG = ("--help", "--version")

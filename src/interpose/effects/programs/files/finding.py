@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from interpose.effects.agents.known_agents import IN_HOME, IN_PROJECTS
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
 from interpose.effects.programs.files.deletion import TREE
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.streams import informs
-from interpose.effects.programs.shared.word_sets import words
 
 _ARGUMENTS = dict.fromkeys(
     words(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared.listed_files import read_listed
@@ -9,7 +10,6 @@ from interpose.effects.programs.shared.options import Options, parse
 from interpose.effects.programs.shared.remote_operands import is_remote, upload
 from interpose.effects.programs.shared.streams import informs, standard_input
 from interpose.effects.programs.shared.unpacking import unpack_members
-from interpose.effects.programs.shared.word_sets import words
 from interpose.effects.streams import joined
 
 _VALUES = words(

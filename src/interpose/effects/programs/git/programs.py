@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import Lowering, Word
 from interpose.effects.programs.git.calls import GitCall
-from interpose.effects.programs.shared.word_sets import words
 
 Use = Literal["always", "transport", "hooks", "helper"]
 

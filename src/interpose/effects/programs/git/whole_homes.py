@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import Lowering
 from interpose.effects.paths import is_above_ours
 from interpose.effects.programs.git.calls import GitCall
-from interpose.effects.programs.shared.word_sets import words
 
 _FILLS = words(
     "am apply checkout checkout-index cherry-pick merge pull read-tree rebase reset restore revert stash switch"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import Any
 
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import Lowering, Word
 from interpose.effects.programs.git.calls import (
     GitCall,
@@ -19,7 +20,6 @@ from interpose.effects.programs.git.calls import (
 from interpose.effects.programs.shared.options import Options
 from interpose.effects.programs.shared.patch_text import apply_text
 from interpose.effects.programs.shared.streams import inputs
-from interpose.effects.programs.shared.word_sets import words
 
 _PATHSPEC_FILE = "--pathspec-from-file"
 _FILE_ENDINGS = words(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.streams import inputs
 from interpose.effects.programs.shared.tool_acts import Act
-from interpose.effects.programs.shared.word_sets import words
 
 _SHOW = Act("secret.read", "secret-tool", "Prints a password or key that is kept under lock.")
 _EXPORT = Act("secret.read", "secret-export", "Writes out private keys or a whole store of secrets.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream
 from interpose.effects.programs.shared import text_filters as filters
@@ -9,7 +10,6 @@ from interpose.effects.programs.shared.disk_space import ENDLESS, is_huge
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.streams import inputs, mapped, standard_input
 from interpose.effects.programs.shared.transfer import REMOTE, send
-from interpose.effects.programs.shared.word_sets import words
 
 _VALUES = words(
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared.options import Options, parse
@@ -17,7 +18,6 @@ from interpose.effects.programs.shared.transfer import (
     send_words,
     url_of,
 )
-from interpose.effects.programs.shared.word_sets import words
 from interpose.effects.streams import joined
 
 _ALIASES = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream, Word
 from interpose.effects.programs.network.ssh import connection_options, copy, remote
 from interpose.effects.programs.shared.options import Options, parse
 from interpose.effects.programs.shared.streams import informs, standard_input
 from interpose.effects.programs.shared.transfer import REMOTE, holds_home, send, send_words
-from interpose.effects.programs.shared.word_sets import words
 
 _DELETES = words("rm rmdir mrm delete mdelete del rmd")
 _PUTS = words("put mput reput send append mirror-r")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.remote_operands import is_remote, upload
 from interpose.effects.programs.shared.streams import informs
-from interpose.effects.programs.shared.word_sets import words
 from interpose.effects.streams import joined
 
 _VALUES = words(

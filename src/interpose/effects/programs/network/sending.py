@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import Handler, command
 from interpose.effects.invocation import Invocation, Lowering
 from interpose.effects.programs.shared.streams import standard_input
 from interpose.effects.programs.shared.verbs import general
-from interpose.effects.programs.shared.word_sets import words
 
 _ANY = frozenset({""})
 _PUTS = words("cp mv put sync mirror pipe")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from interpose.effects.programs.shared.word_sets import words
+from interpose.effects.frozen_values import words
 
 _LOCAL_HOSTS = words("localhost 127.0.0.1 ::1 0.0.0.0")
 _FOREIGN = ("git+", "hg+", "svn+", "bzr+", "git@", "github:", "gitlab:", "bitbucket:", "gist:")

@@ -7,6 +7,7 @@ from itertools import dropwhile
 
 from msgspec.structs import replace
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream, Word
 from interpose.effects.programs.packages.addresses import foreign
@@ -21,7 +22,6 @@ from interpose.effects.programs.packages.managers import (
     tool,
 )
 from interpose.effects.programs.shared.options import parse
-from interpose.effects.programs.shared.word_sets import words
 
 _VALUES = """
     -C --prefix --dir --cwd --registry --tag --otp --access --workspace -w --userconfig --globalconfig --cache

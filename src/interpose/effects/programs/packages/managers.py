@@ -8,12 +8,12 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import Handler, command
 from interpose.effects.invocation import Invocation, Lowering, Word
 from interpose.effects.programs.packages.addresses import foreign
 from interpose.effects.programs.shared.inline_code import run_inline
 from interpose.effects.programs.shared.options import Options, parse
-from interpose.effects.programs.shared.word_sets import words
 
 Meaning = Literal["install", "remove", "publish", "withdraw", "registry", "login", "run", "fetch", "data"]
 """`withdraw`: unpublish or yank; `registry`: owners, tags, access; `login`: tokens; `fetch`: install and run (`npx`);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Word
 from interpose.effects.late_patterns import late
@@ -17,7 +18,6 @@ from interpose.effects.programs.packages.managers import (
     tool,
 )
 from interpose.effects.programs.shared.options import Options, parse
-from interpose.effects.programs.shared.word_sets import words
 
 _PIP_VALUES = """
     -r --requirement -c --constraint -e --editable -t --target -i --index-url --extra-index-url -f --find-links --prefix

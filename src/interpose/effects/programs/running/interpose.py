@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import UNKNOWN, Invocation, Lowering, Word
 from interpose.effects.ourselves.command_line import OLD, OwnVerb, spelled_now, verb_of
 from interpose.effects.paths import is_running_program
 from interpose.effects.programs.shared.options import parse
-from interpose.effects.programs.shared.word_sets import words
 
 _VALUES = words(
     "--server --token-file --config --cwd --socket --host --port --tool --arg --output -o --tag --junit --key-file"

@@ -10,13 +10,13 @@ from urllib.parse import unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import HANDLERS, Handler, command
 from interpose.effects.invocation import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
 from interpose.effects.languages import sed as sed_language
 from interpose.effects.programs.data.migrations import TOOLS as MIGRATIONS
 from interpose.effects.programs.running.shells import code_behind
 from interpose.effects.programs.shared.options import Options, parse
-from interpose.effects.programs.shared.word_sets import words
 
 _SUBSTITUTION = re.compile(r"\s*s([/|#,!])(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\$@]|\\.)*\1[gimsx]*;?\s*")
 """A program of one substitution, which Perl and Ruby read as sed does."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering
 from interpose.effects.programs.shared.typed_keys import state_typing
-from interpose.effects.programs.shared.word_sets import words
 
 _TYPING = words("type key keydown keyup")
 

@@ -6,9 +6,9 @@ import re
 
 from interpose.effects.agents.agent import Agent
 from interpose.effects.agents.known_agents import AGENT_OF, AGENTS, BY_NAME, PACKAGES
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import UNKNOWN, Invocation, Lowering, Word
 from interpose.effects.late_patterns import late
-from interpose.effects.programs.shared.word_sets import words
 
 OTHERS_TOO = frozenset(name for agent in AGENTS for name in agent.shared_names)
 """Names that other programs have as well, with handlers of their own or with plain words."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import BESIDE
 from interpose.effects.invocation import Invocation, Lowering
 from interpose.effects.programs.shared.carried_code import Carrier, state_carried
-from interpose.effects.programs.shared.word_sets import words
 
 
 def _code(language: str, options: str) -> dict[str, str]:

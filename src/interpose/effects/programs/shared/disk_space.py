@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import Invocation, Lowering, Word
-from interpose.effects.programs.shared.word_sets import words
 
 ENDLESS = "endless"
 """The taint of what has no end, such as `/dev/zero` and what `yes` says."""

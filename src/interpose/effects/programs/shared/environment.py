@@ -6,10 +6,10 @@ from msgspec.structs import replace
 
 from interpose.effects.agents.known_agents import AGENT_OF, MOVERS
 from interpose.effects.agents.off_variables import moves_settings, off_variable
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import DUMP, Invocation, Lowering, Stream, Word
 from interpose.effects.late_patterns import late
 from interpose.effects.programs.shared.peel import base_name, run_inner
-from interpose.effects.programs.shared.word_sets import words
 
 COMMANDS = words(
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from interpose.effects.programs.shared.word_sets import words
+from interpose.effects.frozen_values import words
 
 _FORGES = words(
     """

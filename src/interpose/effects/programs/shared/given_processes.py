@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import FOUND_PROCESSES, Invocation, Lowering
 from interpose.effects.late_patterns import late
 from interpose.effects.paths import held
-from interpose.effects.programs.shared.word_sets import words
 
 _NUMBER = late(r"(--?[A-Za-z-]*=?)?([0-9]{1,9})")
 _TELLING = 1000

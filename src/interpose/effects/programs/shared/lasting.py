@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from interpose.core.types import EffectKind
 from interpose.effects.invocation import Invocation, Lowering
 from interpose.effects.programs.shared.word_rows import WordTable, fitting, table
+from interpose.effects.values import EffectKind
 
 
 class LastingTable(Struct, frozen=True):

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from interpose.core.types import EffectKind
+from interpose.effects.frozen_values import words
 from interpose.effects.languages import LANGUAGES
 from interpose.effects.programs.shared.carried_code import Carrier
 from interpose.effects.programs.shared.programs import Category, Program, register_program
 from interpose.effects.programs.shared.tool_acts import HELP, Act, ToolActs
-from interpose.effects.programs.shared.word_sets import words
+from interpose.effects.values import EffectKind
 
 _CODE_FORMS = frozenset({"sh", "bash", "pipe", "commas"})
 _Row = TypeVar("_Row", bound=Struct)

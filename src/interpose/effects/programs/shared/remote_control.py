@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import Invocation, Lowering
 from interpose.effects.late_patterns import late
 from interpose.effects.programs.shared.typed_keys import state_foreign_terminal, state_typing
-from interpose.effects.programs.shared.word_sets import words
 
 _TYPES = late(
     r"(?:.*[.:/])?(?:send[-_]?(?:text|keys?|string|sequence|raw-string|input|keystrokes?)|write-chars|type[-_]text"

@@ -6,11 +6,11 @@ if what is left of it comes out at the end, it is printed after all: `x=$(env); 
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import DUMP, PRINTABLE, SHOWN, Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared import reveal_tables
 from interpose.effects.programs.shared.environment import show_environment
 from interpose.effects.programs.shared.word_rows import WordTable, fitting, table
-from interpose.effects.programs.shared.word_sets import words
 
 _SECRET = frozenset({"secret", SHOWN})
 _ONLY_SECRET = frozenset({"secret"})

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from interpose.core.types import EffectKind
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared.options import Options, parse
 from interpose.effects.programs.shared.verbs import enters
+from interpose.effects.values import EffectKind
 
 HELP = frozenset({"--help", "--version", "-h", "-V", "--usage", "-help", "-version", "-?"})
 NOBODY: frozenset[str] = frozenset()

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from interpose.core.types import Certainty
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import UNKNOWN, Lowering, Stream, Word
-from interpose.effects.programs.shared.word_sets import words
 from interpose.effects.streams import joined
+from interpose.effects.values import Certainty
 
 REMOTE = Stream(taints=frozenset({"remote"}))
 """What comes from the network: unknown, and not ours."""

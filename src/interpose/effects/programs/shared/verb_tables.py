@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from interpose.core.types import EffectKind
-from interpose.effects.programs.shared.word_sets import words
+from interpose.effects.frozen_values import words
+from interpose.effects.values import EffectKind
 
 DESTROY = words(
     """

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import HANDLERS
 from interpose.effects.invocation import Invocation, Lowering, Word
 from interpose.effects.late_patterns import late
@@ -20,7 +21,6 @@ from interpose.effects.programs.shared.carriers import CARRIERS
 from interpose.effects.programs.shared.options import Options, parse
 from interpose.effects.programs.shared.transfer import is_loopback, url_of
 from interpose.effects.programs.shared.verb_tables import CLEAREST, CLIS, DESTROY, DRY, HARMLESS, LOCAL, THINGS, Cli
-from interpose.effects.programs.shared.word_sets import words
 
 GLOBAL_VALUES = words(
     """

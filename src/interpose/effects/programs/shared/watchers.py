@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from interpose.effects.frozen_values import words
 from interpose.effects.invocation import NOTHING
 from interpose.effects.paths import held
-from interpose.effects.programs.shared.word_sets import words
 
 _LONGEST_PATTERN = 1000
 _WATCHERS = words("interpose guard auditd falco osquery fail2ban wazuh crowdstrike sysdig")

@@ -6,12 +6,12 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import EMPTY_STREAM, Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared.disk_space import ENDLESS, fills_disk, is_huge
 from interpose.effects.programs.shared.options import Options, parse
 from interpose.effects.programs.shared.streams import informs, standard_input
-from interpose.effects.programs.shared.word_sets import words
 
 _LONG = ("--help", "--version")
 _ENDLESS = ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering
 from interpose.effects.programs.shared.environment import assign
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.tool_acts import Act, ToolActs, each, perform
-from interpose.effects.programs.shared.word_sets import words
 
 _SAFETY = Act("guard.tamper", "macos-protection", "Weakens a protection of macOS.")
 _INDEX = Act("system", "index-change", "Erases or switches off the index of a volume.")

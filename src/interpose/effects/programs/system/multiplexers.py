@@ -11,12 +11,12 @@ import shlex
 
 from msgspec.structs import replace
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared import typed_keys
 from interpose.effects.programs.shared.options import Options, parse
 from interpose.effects.programs.shared.watchers import names_watcher
-from interpose.effects.programs.shared.word_sets import words
 
 _TMUX_RUNS = words(
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import NOTHING, RANGE, UNKNOWN, Invocation, Lowering, Stream, Word
 from interpose.effects.paths import held
@@ -21,7 +22,6 @@ from interpose.effects.programs.shared.watchers import (
     names_watcher,
     watched_by,
 )
-from interpose.effects.programs.shared.word_sets import words
 
 _EVERY = frozenset({"every-process"})
 _BY_BROAD_NAME = frozenset({"broad-name"})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering
 from interpose.effects.programs.shared.options import parse
-from interpose.effects.programs.shared.word_sets import words
 
 _KAFKA = (
     "kafka-topics", "kafka-configs", "kafka-acls", "kafka-consumer-groups", "kafka-delete-records", "kafka-run-class",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Word
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.streams import informs
-from interpose.effects.programs.shared.word_sets import words
 from interpose.effects.programs.system.disk import as_device, overwrite
 
 _LONG = ("--help", "--version")

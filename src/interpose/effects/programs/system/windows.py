@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from interpose.core.types import EffectKind
 from interpose.effects.handler_table import Handler, command
 from interpose.effects.invocation import Invocation, Lowering, Stream, Word
 from interpose.effects.languages.cmd import run_command
@@ -15,6 +14,7 @@ from interpose.effects.languages.powershell_tables import BARE
 from interpose.effects.languages.windows_paths import posix_word
 from interpose.effects.programs.shared.inline_code import run_inline
 from interpose.effects.programs.shared.options import parse
+from interpose.effects.values import EffectKind
 
 
 class Harmful(Struct, frozen=True):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared.options import parse
-from interpose.effects.programs.shared.word_sets import words
 from interpose.effects.programs.text.emacs_lisp import lower_lisp
 from interpose.effects.programs.text.ex_commands import lower_ex, opened_by
 

@@ -6,12 +6,12 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import NOTHING, SETTINGS_NAMES, Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.streams import informs, inputs
 from interpose.effects.programs.shared.watchers import AT_OUR_PORT, LISTENERS, finds_our_port, watched_by
-from interpose.effects.programs.shared.word_sets import words
 
 _LONG = ("--help", "--version")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream
 from interpose.effects.programs.shared import text_filters as filters
 from interpose.effects.programs.shared.options import Options, parse
 from interpose.effects.programs.shared.streams import informs, inputs, mapped, standard_input, written
 from interpose.effects.programs.shared.verbs import general
-from interpose.effects.programs.shared.word_sets import words
 
 _LONG = ("--help", "--version")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
 from interpose.effects.paths import secret_of
@@ -9,7 +10,6 @@ from interpose.effects.programs.shared import text_filters as filters
 from interpose.effects.programs.shared.disk_space import ENDLESS, passes_endless
 from interpose.effects.programs.shared.options import Options, parse
 from interpose.effects.programs.shared.streams import informs, inputs, mapped, written
-from interpose.effects.programs.shared.word_sets import words
 
 _LONG = ("--help", "--version")
 

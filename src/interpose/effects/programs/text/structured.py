@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Stream, Word
 from interpose.effects.programs.shared.environment import show_environment
 from interpose.effects.programs.shared.options import parse
 from interpose.effects.programs.shared.streams import informs, inputs
-from interpose.effects.programs.shared.word_sets import words
 
 _LONG = ("--help", "--version")
 

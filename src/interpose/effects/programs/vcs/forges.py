@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.core.types import EffectKind
+from interpose.effects.frozen_values import words
 from interpose.effects.handler_table import command
 from interpose.effects.invocation import Invocation, Lowering, Word
 from interpose.effects.programs.shared.options import Options, parse
-from interpose.effects.programs.shared.word_sets import words
+from interpose.effects.values import EffectKind
 
 
 class Meaning(Struct, frozen=True):

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.core.command_text import plain_command
 from interpose.core.types import Command, ToolCall
-from interpose.engine.flow.command_records import plain_command
 from interpose.rules.governance.chains.command_names import command_fits_any, could_be_command
 from interpose.rules.governance.chains.host_commands import commands_in, starts_commands
 from interpose.rules.governance.chains.prerequisites import (

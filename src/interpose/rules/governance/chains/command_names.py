@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from interpose.engine.flow.command_records import plain_command
+from interpose.core.command_text import plain_command
 from interpose.rules.governance.roles.name_patterns import fits, is_glob
 
 _SPACE = ":"

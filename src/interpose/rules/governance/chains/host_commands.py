@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import json as fast
 
+from interpose.core.command_text import command_words, plain_command
 from interpose.core.tools import plain_name
 from interpose.core.types import Command, ToolCall
-from interpose.engine.flow.command_records import command_words, plain_command
 
 _TOOLS = frozenset({"skill", "slashcommand", "runslashcommand", "activateskill", "runskill", "useskill"})
 """Names of such tools, without case and dashes."""

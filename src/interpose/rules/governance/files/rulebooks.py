@@ -14,7 +14,7 @@ from time import monotonic
 from msgspec import Struct
 
 from interpose.core.errors import GovernanceError, GovernanceProblem, text_of
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.rules.governance.files.load import load_rulebook
 from interpose.rules.governance.files.rulebook import Rulebook, RulebookLevel
 

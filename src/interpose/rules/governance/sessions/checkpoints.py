@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from interpose.core.formats.plain_text import one_line
 from interpose.core.formats.whole_files import read_bounded, write_whole
 from interpose.core.types import Context
-from interpose.engine.flow.status_lines import hidden
+from interpose.reading import hidden
 from interpose.rules.governance.files.git_head import git_head
 from interpose.rules.governance.sessions.sessions import (
     AgentNode,

@@ -17,8 +17,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.core.governing import SessionWords
 from interpose.core.types import Command, Context, Finding, ToolCall, ToolOutcome, Verdict
-from interpose.engine.flow.governing import SessionWords
 from interpose.reading.calls import home_directory
 from interpose.rules.governance.budgets.budgets import Left
 from interpose.rules.governance.chains.chains import validated_names, with_success

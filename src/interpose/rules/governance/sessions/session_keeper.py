@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from interpose.core.errors import DamagedStoreError, StoreError, text_of
-from interpose.core.late_loggers import late_logger
+from interpose.core.late import late_logger
 from interpose.record.store.protocols import SessionState
 from interpose.rules.governance.sessions.session_bounds import bounded
 from interpose.rules.governance.sessions.session_keys import kept_key

@@ -19,11 +19,10 @@ from interpose.core.types import (
     ToolOutcome,
     Transform,
 )
-from interpose.rules.policy.interceptor_ids import JUDGE
 from interpose.rules.policy.judge.operation import Payload
 from interpose.rules.policy.judge.redaction import redacted
 from interpose.rules.policy.judge.rulings import Failed, JudgedRule, Objects, Permits
-from interpose.rules.policy.rules import RuleRedaction
+from interpose.rules.policy.rules import JUDGE, RuleRedaction
 
 
 def report_of(payload: Payload, judged: Sequence[JudgedRule], revision: str = "") -> Report[Any]:

@@ -13,13 +13,13 @@ import pytest
 
 from interpose.core.config.load import load
 from interpose.core.errors import SetupError
-from interpose.core.platforms.system import MACOS, OTHER, System
 from interpose.doors.cli import main
 from interpose.doors.hooks.hosts.all_hosts import HOSTS
 from interpose.doors.hooks.install.doctor import installed_targets
 from interpose.doors.hooks.install.places import file_for
 from interpose.doors.hooks.install.records import Records
 from interpose.effects.agents import switch_reader
+from interpose.effects.systems import MACOS, OTHER, System
 from tests.unit.doors.hooks.install.homes import installed, loose, new_home, target, tree, uninstalled
 
 MANAGED = [

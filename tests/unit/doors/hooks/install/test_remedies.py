@@ -312,9 +312,11 @@ def test_every_remedy_is_tried() -> None:
 def test_every_line_that_can_be_open_has_a_remedy() -> None:
     """By the source: a new line needs a row of the table."""
     root = Path(interpose.__file__).parent
-    files = ("install/doctor.py", "install/unguarded.py", "install/believed_files.py", "cli/doctor.py",
-             "install/own_environment.py")  # fmt: skip
-    nodes = [node for file in files for node in ast.walk(ast.parse((root / file).read_text(encoding="utf-8")))]
+    files = [f"hooks/install/{name}.py" for name in ("doctor", "unguarded", "believed_files", "own_environment")]
+    files.append("cli/doctor.py")
+    nodes = [
+        node for file in files for node in ast.walk(ast.parse((root / "doors" / file).read_text(encoding="utf-8")))
+    ]
     calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
     made = [node.args for node in calls if ast.unparse(node.func) in ("HostCheck", "Unguarded", "_expected")]
     named = {

@@ -1,4 +1,4 @@
-"""Names of a package whose modules are imported when somebody asks for one of them."""
+"""What is imported late: names of a package when they are asked for, `logging` when there is something to say."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ TYPE_CHECKING = False  # as in `typing`, without importing it
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from logging import Logger
+    from typing import Any
 
 
 def late_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
@@ -27,3 +29,21 @@ def late_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[st
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return asked
+
+
+class LateLogger:
+    """What `logging.getLogger` gives, from the first time on that anybody asks for anything of it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, asked: str) -> Any:
+        """Everything of the logger: it has nothing of its own but its name."""
+        from logging import getLogger
+
+        return getattr(getLogger(self._name), asked)
+
+
+def late_logger(name: str) -> Logger:
+    """As `logging.getLogger`, later."""
+    return LateLogger(name)  # type: ignore[return-value]  # it has everything that a logger has
