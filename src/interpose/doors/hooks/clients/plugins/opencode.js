@@ -202,7 +202,7 @@ export const Interpose = async ({ directory, client }) => {
       const messages = output.messages ?? [];
       const session = messages[0]?.info?.sessionID;
       await compactions.get(session);
-      for (const { parts } of messages.toReversed())
+      for (const { parts } of [...messages].reverse())
         for (const part of parts) if (part.type === "tool" && part.state?.status === "error") await fail(part);
       for (const { parts } of messages)
         for (const part of parts) {
