@@ -204,6 +204,23 @@ def test_the_rooms_of_a_floor_form_no_circle() -> None:
             del left[room]
 
 
+ALONE: dict[str, set[str]] = {
+    "reading.secrets.kinds": set(), "rules.cel": {"core", "effects"}, "doors.http_client": {"core"},
+    "doors.http_server": {"core", "effects"},
+}  # fmt: skip
+"""Parts that would serve another program as well, and the floors that they may use beside themselves."""
+
+
+@pytest.mark.parametrize("part", ALONE)
+def test_some_parts_stand_almost_alone(part: str) -> None:
+    paths = [path for path in modules() if f"{module_of(path)}.".startswith(f"{part}.")]
+    assert paths
+    used = {
+        name.removeprefix("interpose.") for path in paths for name in imports_of(path) if name.startswith("interpose.")
+    }
+    assert {floor_of(name) for name in used if not f"{name}.".startswith(f"{part}.")} <= ALONE[part]
+
+
 def test_the_hall_is_small() -> None:
     beside = {path.name for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
     assert set(FLOORS) <= beside
@@ -275,7 +292,9 @@ def entered() -> frozenset[tuple[str, str]]:
 
 
 def bound_in(path: Path) -> Iterator[str]:
-    for node in ast.walk(tree_of(path)):
+    """The names of a module itself, those for type checkers included."""
+    body = tree_of(path).body
+    for node in (*body, *(part for each in body if isinstance(each, ast.If) for part in each.body)):
         if isinstance(node, ast.ImportFrom):
             yield from (alias.asname or alias.name for alias in node.names)
         elif isinstance(node, ast.ClassDef | ast.FunctionDef):

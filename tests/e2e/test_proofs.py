@@ -117,7 +117,7 @@ def test_a_pause_needs_the_proof_of_a_yes_and_ends_without(tmp_path: Path) -> No
     with ServerProcess(tmp_path) as server, terminal(server) as own:
         refused = server.ask("POST", "/api/v1/pause", {"minutes": 10})
         assert (refused.status, refused.body["error"]) == (403, "not_proven")
-        assert "`interpose pause TIME`" in refused.body["message"], "it names what is to be typed for a pause"
+        assert "`interpose approvals pause TIME`" in refused.body["message"], "it names what is to be typed for a pause"
         asked(server)
         code, shown = own.run(*interpose("pause", "10m", "--reason", "moving"))
         assert (code, "paused: " in shown) == (0, True), shown

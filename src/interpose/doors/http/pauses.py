@@ -52,7 +52,7 @@ def routes(service: Service) -> tuple[Route, ...]:
             raise Refusal(403, "forbidden", "only the operator pauses: this needs a token of the role operator")
 
         def pause() -> Given:
-            prove(service, request, body, PROVEN_AS, "interpose pause TIME")
+            prove(service, request, body, PROVEN_AS, "interpose approvals pause TIME")
             until = datetime.now(UTC) + timedelta(minutes=body.minutes)
             return pause_records.pause(service, by, until, agent=body.agent, reason=body.reason)
 

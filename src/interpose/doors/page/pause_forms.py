@@ -76,7 +76,7 @@ async def _begin(visit: Visit) -> Response:
         raise Refusal(400, "invalid_request", "the agent's name or the reason is too long")
 
     def begin() -> object:
-        proving.prove(visit.service, visit.answerer(), _PROVEN_AS, "interpose pause TIME")
+        proving.prove(visit.service, visit.answerer(), _PROVEN_AS, "interpose approvals pause TIME")
         until = datetime.now(UTC) + timedelta(minutes=int(minutes))
         agent, reason = visit.field("agent"), visit.field("reason")
         return pause_records.pause(visit.service, visit.session.name, until, agent=agent, reason=reason)

@@ -1,6 +1,6 @@
 """A folder per family of commands, a file per kind; `shared` is what they have in common.
 
-A handler states what its command would do; see shell/invocation.py. A kind is a module (`machine.py`), a data file
+A handler states what its command would do; see effects/invocation.py. A kind is a module (`machine.py`), a data file
 (`machine.toml`, see shared/program_files.py), or both.
 """
 

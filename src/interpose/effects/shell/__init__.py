@@ -1,6 +1,6 @@
 """Shell text to effects: `analyse` says what a command would do, without running anything.
 
-These names are for the other rooms. `commands` is a room of its own: it says which families there are, and defers them.
+What programs do with their arguments is said in `effects/programs`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from interpose.effects.frozen_values import FrozenDict
 from interpose.effects.invocation import UNKNOWN
-from interpose.effects.programs import category_of
 from interpose.effects.programs.shared.revealing import state_printed
 from interpose.effects.shell.disguises import hides
 from interpose.effects.shell.simple_commands import Ran
@@ -26,8 +25,6 @@ __all__ = [
     "ParseProblem",
     "Ran",
     "analyse",
-    "category_of",
-    "commands",
     "protected_places",
     "terminal_programs",
 ]

@@ -12,10 +12,11 @@ import pytest
 
 from interpose.effects import programs as commands
 from interpose.effects.handler_table import handler_of
+from interpose.effects.programs import category_of
 from interpose.effects.programs.shared import carriers, reveal_tables
 from interpose.effects.programs.shared.program_files import read_programs
 from interpose.effects.programs.shared.programs import Category, Program
-from interpose.effects.shell import Ran, analyse, category_of
+from interpose.effects.shell import Ran, analyse
 from interpose.rules.governance.commands import command_words
 from tests.support.case_files import read_cases
 
@@ -92,7 +93,8 @@ def test_governance_takes_the_category_from_the_data() -> None:
 
 DEFERRED = """
 import json, sys
-from interpose.effects.shell import analyse, category_of
+from interpose.effects.programs import category_of
+from interpose.effects.shell import analyse
 from interpose.effects import programs as commands
 
 commands.defer(json.load(sys.stdin))

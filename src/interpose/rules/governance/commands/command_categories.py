@@ -17,7 +17,8 @@ from interpose.core.formats.plain_text import one_line
 from interpose.core.tools import typed_of
 from interpose.core.types import Effect, EffectKind
 from interpose.effects.paths import Place, place_of
-from interpose.effects.shell import Analysis, Ran, category_of
+from interpose.effects.programs import category_of
+from interpose.effects.shell import Analysis, Ran
 from interpose.reading.calls import DEFAULT_CWD, Reading, reading_of
 from interpose.rules.governance.commands import command_words as told
 from interpose.rules.governance.roles.agent_words import commands_told, subject_of

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from interpose.effects import handler_table
-from interpose.effects.programs import load
+from interpose.effects.programs import category_of, load
 from interpose.effects.programs.shared import revealing
 from interpose.effects.programs.shared.program_files import ProgramFileError, read_programs, register_file
-from interpose.effects.shell import analyse, category_of
+from interpose.effects.shell import analyse
 
 ACT = '[acts.stop]\neffect = "system"\nrule = "service-stop"\nreason = "Stops it."\n'
 PROGRAM = '[[program]]\nnames = "frob frobd"\ncategory = "network"\nverbs.stop = "halt quit"\n'
